@@ -13,10 +13,18 @@ module.exports = {
     only('model', '^(model|machines)/', 'The model sees the machines and nothing that acts.'),
     only('effects', '^(effects|machines)/', 'Effects know ports, never what stands behind them.'),
     {
-      ...only('adapters', '^(adapters|effects|machines)/', 'Of the adapters only the command line may also see the model.'),
+      ...only(
+        'adapters',
+        '^(adapters|effects|machines)/',
+        'Of the adapters only the command line may also see the model.',
+      ),
       from: { path: '^adapters/', pathNot: '^adapters/cli/' },
     },
-    only('adapters/cli', '^(adapters|effects|machines|model)/', 'The command line is the one place that shows the model.'),
+    only(
+      'adapters/cli',
+      '^(adapters|effects|machines|model)/',
+      'The command line is the one place that shows the model.',
+    ),
     {
       name: 'machines-and-model-are-pure',
       comment: 'No clock, no randomness, no I/O: not even by import.',
@@ -31,7 +39,12 @@ module.exports = {
       from: { path: '^effects/' },
       to: { path: '^(got|node:fs|fs|node:http|http|node:https|https|node:net|net|node:child_process|child_process)$' },
     },
-    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
   ],
   options: {
     tsConfig: { fileName: 'tsconfig.json' },

@@ -1,0 +1,23 @@
+/** Randomness: the operating system's, and a seeded sequence for tests. */
+import { randomFillSync } from 'node:crypto';
+import type { Entropy } from '../effects/index.ts';
+
+/** The operating system's cryptographic pool. */
+export function systemEntropy(): Entropy {
+  return { fill: (bytes) => void randomFillSync(bytes) };
+}
+
+/** A repeatable sequence (xorshift32). For tests only: nothing drawn from it is a secret. */
+export function seededEntropy(seed: number): Entropy {
+  let state = seed >>> 0 || 0x9e3779b9;
+  return {
+    fill(bytes) {
+      for (let index = 0; index < bytes.length; index += 1) {
+        state ^= state << 13;
+        state ^= state >>> 17;
+        state ^= state << 5;
+        bytes[index] = state & 0xff;
+      }
+    },
+  };
+}
