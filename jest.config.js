@@ -10,6 +10,7 @@ export default {
       {
         jsc: {
           target: 'es2022',
+          experimental: { keepImportAttributes: true },
           parser: { syntax: 'typescript', explicitResourceManagement: true },
         },
         module: { type: 'es6' },
