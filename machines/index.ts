@@ -13,3 +13,57 @@ export type {
   MicrovmDescription,
 } from './records.ts';
 export type { JournalRecord } from './sandbox-record.ts';
+export { platformMachine, reportedState } from './platform.ts';
+export type { PlatformSnapshot } from './platform.ts';
+export { launchPlatform, platformStep } from './platform-step.ts';
+export type { PlatformStep } from './platform-step.ts';
+export { nextDeadline } from './platform-deadlines.ts';
+export { defaultPlatformOptions } from './platform-types.ts';
+export type {
+  CallAnswer,
+  PlatformContext,
+  PlatformDeadlines,
+  PlatformDelays,
+  PlatformEffect,
+  PlatformEvent,
+  PlatformInput,
+  PlatformOptions,
+  PlatformTerms,
+  RuntimeHook,
+} from './platform-types.ts';
+export { sandboxMachine } from './sandbox.ts';
+export type { EffectInput } from './sandbox-setup.ts';
+export { contextFrom, defaultPolicy } from './sandbox-context.ts';
+export type {
+  Call,
+  LaunchIntent,
+  QuietSubstate,
+  SandboxContext,
+  SandboxInput,
+  SandboxPolicy,
+  Waiting,
+} from './sandbox-context.ts';
+export { UntimedEventError, defaultWaitMs, reportType, sandboxEvents } from './sandbox-events.ts';
+export type {
+  Answered,
+  CallKind,
+  LaunchRequest,
+  Outcome,
+  ProxyTokenDropped,
+  Report,
+  ResumeCommand,
+  RunCommand,
+  SandboxCommand,
+  SandboxEmitted,
+  SandboxEvent,
+  SandboxEvents,
+  Settled,
+  StaleOutcome,
+  Stamps,
+  SuspendCommand,
+  TerminateCommand,
+} from './sandbox-events.ts';
+export { adopt, recordOf, restore } from './sandbox-record.ts';
+export type { Adoption, ClockReading, KnownContext } from './sandbox-record.ts';
+export { answerTo, initialSnapshot, specVariables, substateOf } from './sandbox-view.ts';
+export type { SandboxSnapshot, SpecVariables } from './sandbox-view.ts';
