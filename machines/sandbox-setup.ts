@@ -35,7 +35,8 @@ const unprovided = fromPromise<Outcome, EffectInput>(({ input }) =>
 );
 
 /** What a command ends with. */
-type Ending = 'success' | 'error' | 'remembered' | 'died' | 'unresolved' | 'already-running' | 'STATE-11' | 'STATE-12';
+export type Ending =
+  'success' | 'error' | 'remembered' | 'died' | 'unresolved' | 'already-running' | 'STATE-11' | 'STATE-12';
 
 /** The error of an ending, `null` for a success. */
 function errorOf(ending: Ending, context: SandboxContext, event: rules.AnyEvent): ErrorRecord | null {

@@ -11,17 +11,31 @@
  */
 import { and } from 'xstate';
 import { contextFrom } from './sandbox-context.ts';
+import type { CommandType, VmState } from './records.ts';
+import type { CallKind } from './sandbox-events.ts';
+import type { RefusalReason } from './sandbox-refusals.ts';
 import { callInput, sandboxSetup } from './sandbox-setup.ts';
+import type { Ending } from './sandbox-setup.ts';
+
+// The words of the chart: each names an action of the setup with its parameters, and is plain data.
+const answer = (verdict: 'accepted' | 'joined' | 'deferred' | 'no-op') =>
+  ({ type: 'answer', params: { verdict } }) as const;
+const refuse = (because: RefusalReason) => ({ type: 'refuse', params: { because } }) as const;
+const call = (kind: CallKind) => ({ type: 'call', params: { kind } }) as const;
+const callAgain = (kind: CallKind) => ({ type: 'callAgain', params: { kind } }) as const;
+const enter = (state: VmState) => ({ type: 'enter', params: { state } }) as const;
+const end = (commands: CommandType | readonly CommandType[], as: Ending) =>
+  ({ type: 'settle', params: { commands: typeof commands === 'string' ? [commands] : commands, as } }) as const;
 
 /** A result of an operation that is over changes nothing. Always the first branch. */
 const stale = { guard: 'stale', actions: 'noteStale' } as const;
 
 /** A command without a time cannot be judged: the machine reads no clock. */
-const untimed = { guard: 'untimed', actions: { type: 'refuse', params: { because: 'untimed-event' } } } as const;
+const untimed = { guard: 'untimed', actions: refuse('untimed-event') } as const;
 
 /** An actor that threw: as if the call's answer had been lost. */
 const threwInto = <Target extends string>(target: Target, command: 'RUN' | 'SUSPEND' | 'RESUME' | 'TERMINATE') =>
-  [stale, { target, actions: { type: 'settle', params: { commands: [command], as: 'error' } } }] as const;
+  [stale, { target, actions: end(command, 'error') }] as const;
 
 /** Into SUSPENDED, carrying out a RESUME that waited for it; STATE-12 judges it at this moment. */
 const intoSuspended = (seen: 'sawSuspended' | 'fresh') =>
@@ -29,42 +43,28 @@ const intoSuspended = (seen: 'sawSuspended' | 'fresh') =>
     {
       guard: and([seen, 'deferred', 'STATE-11', 'STATE-12']),
       target: '#sandbox.SUSPENDED.resuming',
-      actions: [
-        'learn',
-        'startWindow',
-        { type: 'settle', params: { commands: ['SUSPEND'], as: 'success' } },
-        'callDeferredResume',
-      ],
+      actions: ['learn', 'startWindow', end('SUSPEND', 'success'), 'callDeferredResume'],
       meta: { requirements: ['STATE-6', 'STATE-12'] },
       description: 'suspended; the deferred RESUME is carried out',
     },
     {
       guard: and([seen, 'deferred']),
       target: '#sandbox.SUSPENDED.idle',
-      actions: [
-        'learn',
-        'startWindow',
-        { type: 'settle', params: { commands: ['SUSPEND'], as: 'success' } },
-        { type: 'settle', params: { commands: ['RESUME'], as: 'STATE-12' } },
-      ],
+      actions: ['learn', 'startWindow', end('SUSPEND', 'success'), end('RESUME', 'STATE-12')],
       meta: { requirements: ['STATE-6', 'STATE-12'] },
       description: 'suspended; the deferred RESUME comes past the window',
     },
     {
       guard: seen,
       target: '#sandbox.SUSPENDED.idle',
-      actions: ['learn', 'startWindow', { type: 'settle', params: { commands: ['SUSPEND'], as: 'success' } }],
+      actions: ['learn', 'startWindow', end('SUSPEND', 'success')],
       meta: { requirements: ['STATE-6'] },
       description: 'suspended',
     },
   ] as const;
 
 /** A VM that ends while it is being suspended: the suspend is over without an error, a deferred RESUME is refused. */
-const diesSuspending = [
-  'learn',
-  { type: 'settle', params: { commands: ['SUSPEND'], as: 'success' } },
-  { type: 'settle', params: { commands: ['RESUME'], as: 'STATE-11' } },
-] as const;
+const diesSuspending = ['learn', end('SUSPEND', 'success'), end('RESUME', 'STATE-11')] as const;
 
 /** One MicroVM's whole life, as its client drives and sees it. */
 export const sandboxMachine = sandboxSetup.createMachine({
@@ -80,48 +80,35 @@ export const sandboxMachine = sandboxSetup.createMachine({
       {
         guard: 'STATE-3',
         target: '.PENDING.launching',
-        actions: [{ type: 'answer', params: { verdict: 'accepted' } }, 'await', 'callLaunch'],
+        actions: [answer('accepted'), 'await', 'callLaunch'],
         meta: { requirements: ['STATE-1', 'STATE-3'] },
         description: 'launch the one VM of this handle',
       },
-      { actions: { type: 'refuse', params: { because: 'STATE-3' } }, meta: { requirements: ['STATE-3'] } },
+      { actions: refuse('STATE-3'), meta: { requirements: ['STATE-3'] } },
     ],
     SUSPEND: [
       untimed,
-      { guard: 'noVm', actions: { type: 'refuse', params: { because: 'no-vm' } } },
+      { guard: 'noVm', actions: refuse('no-vm') },
       {
         guard: 'STATE-5',
         target: '.RUNNING.suspending',
-        actions: [
-          { type: 'answer', params: { verdict: 'accepted' } },
-          'await',
-          { type: 'call', params: { kind: 'suspend' } },
-        ],
+        actions: [answer('accepted'), 'await', call('suspend')],
         meta: { requirements: ['STATE-5'] },
       },
-      { actions: { type: 'refuse', params: { because: 'STATE-5' } }, meta: { requirements: ['STATE-5'] } },
+      { actions: refuse('STATE-5'), meta: { requirements: ['STATE-5'] } },
     ],
     RESUME: [
       untimed,
-      { guard: 'noVm', actions: { type: 'refuse', params: { because: 'no-vm' } } },
-      {
-        guard: 'STATE-11',
-        actions: { type: 'refuse', params: { because: 'STATE-7' } },
-        meta: { requirements: ['STATE-7'] },
-      },
-      { actions: { type: 'refuse', params: { because: 'STATE-11' } }, meta: { requirements: ['STATE-11'] } },
+      { guard: 'noVm', actions: refuse('no-vm') },
+      { guard: 'STATE-11', actions: refuse('STATE-7'), meta: { requirements: ['STATE-7'] } },
+      { actions: refuse('STATE-11'), meta: { requirements: ['STATE-11'] } },
     ],
     TERMINATE: [
       untimed,
-      { guard: 'noVm', actions: { type: 'answer', params: { verdict: 'no-op' } } },
+      { guard: 'noVm', actions: answer('no-op') },
       {
         target: '.TERMINATING.calling',
-        actions: [
-          { type: 'answer', params: { verdict: 'accepted' } },
-          'interruptOthers',
-          'await',
-          { type: 'call', params: { kind: 'terminate' } },
-        ],
+        actions: [answer('accepted'), 'interruptOthers', 'await', call('terminate')],
         meta: { requirements: ['STATE-9'] },
       },
     ],
@@ -137,13 +124,13 @@ export const sandboxMachine = sandboxSetup.createMachine({
     'OBSERVED.TERMINATING': {
       guard: 'fresh',
       target: '.TERMINATING.accepted',
-      actions: ['learn', { type: 'settle', params: { commands: ['RUN', 'RESUME'], as: 'died' } }],
+      actions: ['learn', end(['RUN', 'RESUME'], 'died')],
       meta: { requirements: ['ENV-TERMINATING'] },
     },
     'OBSERVED.TERMINATED': {
       guard: 'fresh',
       target: '.TERMINATED',
-      actions: ['learn', { type: 'settle', params: { commands: ['RUN', 'RESUME'], as: 'died' } }],
+      actions: ['learn', end(['RUN', 'RESUME'], 'died')],
       meta: { requirements: ['ENV-TERMINATED'] },
     },
     'OBSERVED.UNKNOWN': {
@@ -156,14 +143,11 @@ export const sandboxMachine = sandboxSetup.createMachine({
   states: {
     PENDING: {
       description: 'Launched or about to be; the agent token is not installed yet (STATE-1).',
-      entry: { type: 'enter', params: { state: 'PENDING' } },
+      entry: enter('PENDING'),
       initial: 'idle',
       tags: ['live', 'billing'],
       states: {
-        idle: {
-          description: 'No VM yet.',
-          entry: 'rest',
-        },
+        idle: { description: 'No VM yet.', entry: 'rest' },
 
         launching: {
           description: 'RunMicrovm is under way. It is never abandoned: leaving would forget a VM that bills.',
@@ -184,74 +168,55 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: and(['accepted', 'callerKept', 'sawSuspended']),
                 target: 'reviving',
-                actions: ['acceptLaunch', 'noteRevived', { type: 'call', params: { kind: 'resume' } }],
+                actions: ['acceptLaunch', 'noteRevived', call('resume')],
                 meta: { requirements: ['STATE-1'] },
                 description: 'the repeated launch names a VM that was suspended meanwhile',
               },
               {
                 guard: and(['accepted', 'noWait']),
                 target: 'held',
-                actions: ['acceptLaunch', { type: 'settle', params: { commands: ['RUN'], as: 'success' } }],
+                actions: ['acceptLaunch', end('RUN', 'success')],
                 meta: { requirements: ['STATE-1'] },
               },
               {
                 guard: 'accepted',
                 target: 'awaitingRunning',
-                actions: ['acceptLaunch', { type: 'call', params: { kind: 'awaitRunning' } }],
+                actions: ['acceptLaunch', call('awaitRunning')],
                 meta: { requirements: ['STATE-1'] },
               },
               {
                 guard: and(['definite', 'latched']),
                 target: 'idle',
-                actions: [
-                  { type: 'settle', params: { commands: ['RUN'], as: 'error' } },
-                  { type: 'settle', params: { commands: ['TERMINATE'], as: 'success' } },
-                  'forgetLaunch',
-                ],
+                actions: [end('RUN', 'error'), end('TERMINATE', 'success'), 'forgetLaunch'],
                 description: 'surely nothing was created, so there is nothing to terminate',
               },
               {
                 guard: 'definite',
                 target: 'idle',
-                actions: [{ type: 'settle', params: { commands: ['RUN'], as: 'error' } }, 'forgetLaunch'],
+                actions: [end('RUN', 'error'), 'forgetLaunch'],
                 description: 'surely nothing was created: the handle can launch again',
               },
               {
                 guard: and(['latched', 'firstTry']),
                 target: 'launching',
                 reenter: true,
-                actions: [{ type: 'settle', params: { commands: ['RUN'], as: 'error' } }, 'callLaunchAgain'],
+                actions: [end('RUN', 'error'), 'callLaunchAgain'],
                 description: 'the answer was lost: the same intent again, to learn the id that must be terminated',
               },
               {
                 target: 'unresolved',
-                actions: [
-                  { type: 'settle', params: { commands: ['RUN'], as: 'error' } },
-                  { type: 'settle', params: { commands: ['TERMINATE'], as: 'unresolved' } },
-                ],
+                actions: [end('RUN', 'error'), end('TERMINATE', 'unresolved')],
                 description: 'the answer was lost: a VM may exist',
               },
             ],
-            onError: [
-              stale,
-              {
-                target: 'unresolved',
-                actions: [
-                  { type: 'settle', params: { commands: ['RUN'], as: 'error' } },
-                  { type: 'settle', params: { commands: ['TERMINATE'], as: 'unresolved' } },
-                ],
-              },
-            ],
+            onError: [stale, { target: 'unresolved', actions: [end('RUN', 'error'), end('TERMINATE', 'unresolved')] }],
           },
           on: {
-            SUSPEND: [untimed, { actions: { type: 'refuse', params: { because: 'STATE-5' } } }],
-            RESUME: [untimed, { actions: { type: 'refuse', params: { because: 'STATE-7' } } }],
+            SUSPEND: [untimed, { actions: refuse('STATE-5') }],
+            RESUME: [untimed, { actions: refuse('STATE-7') }],
             TERMINATE: [
               untimed,
-              {
-                actions: [{ type: 'answer', params: { verdict: 'deferred' } }, 'await', 'latchTerminate'],
-                meta: { requirements: ['STATE-9'] },
-              },
+              { actions: [answer('deferred'), 'await', 'latchTerminate'], meta: { requirements: ['STATE-9'] } },
             ],
           },
         },
@@ -264,21 +229,16 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: 'sameIntent',
                 target: 'launching',
-                actions: [{ type: 'answer', params: { verdict: 'accepted' } }, 'await', 'callLaunchAgain'],
+                actions: [answer('accepted'), 'await', 'callLaunchAgain'],
                 meta: { requirements: ['STATE-1'] },
               },
-              { actions: { type: 'refuse', params: { because: 'STATE-3' } }, meta: { requirements: ['STATE-3'] } },
+              { actions: refuse('STATE-3'), meta: { requirements: ['STATE-3'] } },
             ],
             TERMINATE: [
               untimed,
               {
                 target: 'launching',
-                actions: [
-                  { type: 'answer', params: { verdict: 'deferred' } },
-                  'await',
-                  'latchTerminate',
-                  'callLaunchAgain',
-                ],
+                actions: [answer('deferred'), 'await', 'latchTerminate', 'callLaunchAgain'],
                 meta: { requirements: ['STATE-9'] },
                 description: 'learn the id by the same intent, then terminate what it names',
               },
@@ -298,22 +258,22 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: and(['sawRunning', 'STATE-11']),
                 target: '#sandbox.RUNNING.idle',
-                actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'success' } }],
+                actions: ['learn', end('RUN', 'success')],
                 meta: { requirements: ['STATE-2', 'STATE-11'] },
               },
               {
                 guard: and(['sawSuspended', 'mayRevive']),
                 target: 'reviving',
-                actions: ['learn', 'noteRevived', { type: 'call', params: { kind: 'resume' } }],
+                actions: ['learn', 'noteRevived', call('resume')],
                 description: 'a caller-kept launch whose VM was suspended meanwhile: one resume',
               },
               {
                 guard: 'sawAny',
                 target: 'held',
-                actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'died' } }],
+                actions: ['learn', end('RUN', 'died')],
                 description: 'the launch died; the token was not installed',
               },
-              { target: 'held', actions: { type: 'settle', params: { commands: ['RUN'], as: 'error' } } },
+              { target: 'held', actions: end('RUN', 'error') },
             ],
             onError: threwInto('held', 'RUN'),
           },
@@ -321,40 +281,24 @@ export const sandboxMachine = sandboxSetup.createMachine({
             'OBSERVED.RUNNING': {
               guard: and(['fresh', 'STATE-11']),
               target: '#sandbox.RUNNING.idle',
-              actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'success' } }],
+              actions: ['learn', end('RUN', 'success')],
               meta: { requirements: ['STATE-2', 'STATE-11'] },
             },
             'OBSERVED.SUSPENDING': [
               { guard: and(['fresh', 'callerKept']), actions: 'learn' },
-              {
-                guard: 'fresh',
-                target: 'held',
-                actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'died' } }],
-              },
+              { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
             ],
             'OBSERVED.SUSPENDED': [
               {
                 guard: and(['fresh', 'mayRevive']),
                 target: 'reviving',
-                actions: ['learn', 'noteRevived', { type: 'call', params: { kind: 'resume' } }],
+                actions: ['learn', 'noteRevived', call('resume')],
               },
               { guard: and(['fresh', 'callerKept']), actions: 'learn' },
-              {
-                guard: 'fresh',
-                target: 'held',
-                actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'died' } }],
-              },
+              { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
             ],
-            'OBSERVED.TERMINATING': {
-              guard: 'fresh',
-              target: 'held',
-              actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'died' } }],
-            },
-            'OBSERVED.TERMINATED': {
-              guard: 'fresh',
-              target: 'held',
-              actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'died' } }],
-            },
+            'OBSERVED.TERMINATING': { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
+            'OBSERVED.TERMINATED': { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
           },
         },
 
@@ -367,23 +311,15 @@ export const sandboxMachine = sandboxSetup.createMachine({
             input: callInput,
             onDone: [
               stale,
-              {
-                guard: 'gone',
-                target: 'held',
-                actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'died' } }],
-              },
-              {
-                guard: 'accepted',
-                target: 'awaitingRunning',
-                actions: ['acceptCall', { type: 'call', params: { kind: 'awaitRunning' } }],
-              },
+              { guard: 'gone', target: 'held', actions: ['learn', end('RUN', 'died')] },
+              { guard: 'accepted', target: 'awaitingRunning', actions: ['acceptCall', call('awaitRunning')] },
               {
                 guard: 'conflict',
                 target: 'awaitingRunning',
-                actions: { type: 'call', params: { kind: 'awaitRunning' } },
+                actions: call('awaitRunning'),
                 description: 'it is already on its way; go on waiting',
               },
-              { target: 'held', actions: { type: 'settle', params: { commands: ['RUN'], as: 'error' } } },
+              { target: 'held', actions: end('RUN', 'error') },
             ],
             onError: threwInto('held', 'RUN'),
           },
@@ -391,19 +327,11 @@ export const sandboxMachine = sandboxSetup.createMachine({
             'OBSERVED.RUNNING': {
               guard: and(['fresh', 'STATE-11']),
               target: '#sandbox.RUNNING.idle',
-              actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'success' } }],
+              actions: ['learn', end('RUN', 'success')],
               meta: { requirements: ['STATE-2', 'STATE-11'] },
             },
-            'OBSERVED.TERMINATING': {
-              guard: 'fresh',
-              target: 'held',
-              actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'died' } }],
-            },
-            'OBSERVED.TERMINATED': {
-              guard: 'fresh',
-              target: 'held',
-              actions: ['learn', { type: 'settle', params: { commands: ['RUN'], as: 'died' } }],
-            },
+            'OBSERVED.TERMINATING': { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
+            'OBSERVED.TERMINATED': { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
           },
         },
 
@@ -434,7 +362,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
 
     RUNNING: {
       description: 'The run hook answered and the agent token is installed (STATE-2).',
-      entry: ['install', { type: 'enter', params: { state: 'RUNNING' } }, 'clearWindow'],
+      entry: ['install', enter('RUNNING'), 'clearWindow'],
       initial: 'idle',
       tags: ['live', 'billing', 'reachable'],
       states: {
@@ -446,7 +374,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
               untimed,
               {
                 guard: 'alreadyThereSucceeds',
-                actions: { type: 'answer', params: { verdict: 'no-op' } },
+                actions: answer('no-op'),
                 description: 'already running, and the caller chose that this is a success',
               },
             ],
@@ -465,30 +393,24 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: 'gone',
                 target: '#sandbox.TERMINATED',
-                actions: [
-                  { type: 'settle', params: { commands: ['SUSPEND'], as: 'error' } },
-                  { type: 'settle', params: { commands: ['RESUME'], as: 'STATE-11' } },
-                ],
+                actions: [end('SUSPEND', 'error'), end('RESUME', 'STATE-11')],
                 meta: { requirements: ['ENV-TERMINATED'] },
               },
               {
                 guard: 'accepted',
                 target: '#sandbox.SUSPENDING.watching',
-                actions: ['acceptCall', 'openWindow', { type: 'call', params: { kind: 'awaitSuspended' } }],
+                actions: ['acceptCall', 'openWindow', call('awaitSuspended')],
                 meta: { requirements: ['STATE-4'] },
               },
               {
                 guard: 'definite',
                 target: 'idle',
-                actions: [
-                  { type: 'settle', params: { commands: ['SUSPEND'], as: 'error' } },
-                  { type: 'settle', params: { commands: ['RESUME'], as: 'already-running' } },
-                ],
+                actions: [end('SUSPEND', 'error'), end('RESUME', 'already-running')],
                 description: 'refused by the service: still RUNNING, and a new suspend may go out',
               },
               {
                 target: '#sandbox.SUSPENDING.rereading',
-                actions: ['openWindow', 'remember', { type: 'call', params: { kind: 'read' } }],
+                actions: ['openWindow', 'remember', call('read')],
                 meta: { requirements: ['STATE-4'] },
                 description: 'the answer was lost: it may be suspending, so ask',
               },
@@ -497,21 +419,18 @@ export const sandboxMachine = sandboxSetup.createMachine({
               stale,
               {
                 target: '#sandbox.SUSPENDING.rereading',
-                actions: ['openWindow', 'remember', { type: 'call', params: { kind: 'read' } }],
+                actions: ['openWindow', 'remember', call('read')],
                 meta: { requirements: ['STATE-4'] },
               },
             ],
           },
           on: {
-            SUSPEND: [untimed, { actions: [{ type: 'answer', params: { verdict: 'joined' } }, 'await'] }],
-            RESUME: [
-              untimed,
-              { actions: [{ type: 'answer', params: { verdict: 'deferred' } }, 'await', 'deferResume'] },
-            ],
+            SUSPEND: [untimed, { actions: [answer('joined'), 'await'] }],
+            RESUME: [untimed, { actions: [answer('deferred'), 'await', 'deferResume'] }],
             'OBSERVED.SUSPENDING': {
               guard: 'fresh',
               target: '#sandbox.SUSPENDING.watching',
-              actions: ['learn', 'openWindow', { type: 'call', params: { kind: 'awaitSuspended' } }],
+              actions: ['learn', 'openWindow', call('awaitSuspended')],
               meta: { requirements: ['STATE-4'] },
             },
             'OBSERVED.SUSPENDED': intoSuspended('fresh'),
@@ -552,7 +471,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
 
     SUSPENDING: {
       description: 'A suspend was accepted and is not complete (STATE-4).',
-      entry: { type: 'enter', params: { state: 'SUSPENDING' } },
+      entry: enter('SUSPENDING'),
       initial: 'watching',
       tags: ['live', 'billing'],
       states: {
@@ -575,17 +494,11 @@ export const sandboxMachine = sandboxSetup.createMachine({
               },
               {
                 target: 'unsettled',
-                actions: [{ type: 'settle', params: { commands: ['SUSPEND', 'RESUME'], as: 'error' } }],
+                actions: [end(['SUSPEND', 'RESUME'], 'error')],
                 description: 'the wait ended without an answer',
               },
             ],
-            onError: [
-              stale,
-              {
-                target: 'unsettled',
-                actions: [{ type: 'settle', params: { commands: ['SUSPEND', 'RESUME'], as: 'error' } }],
-              },
-            ],
+            onError: [stale, { target: 'unsettled', actions: [end(['SUSPEND', 'RESUME'], 'error')] }],
           },
         },
 
@@ -601,19 +514,11 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: and(['sawRunning', 'STATE-11']),
                 target: '#sandbox.RUNNING.idle',
-                actions: [
-                  'learn',
-                  { type: 'settle', params: { commands: ['SUSPEND'], as: 'remembered' } },
-                  { type: 'settle', params: { commands: ['RESUME'], as: 'already-running' } },
-                ],
+                actions: ['learn', end('SUSPEND', 'remembered'), end('RESUME', 'already-running')],
                 meta: { requirements: ['STATE-11', 'ENV-RUNNING'] },
                 description: 'the suspend never arrived',
               },
-              {
-                guard: 'sawSuspending',
-                target: 'watching',
-                actions: ['learn', 'acceptCall', { type: 'call', params: { kind: 'awaitSuspended' } }],
-              },
+              { guard: 'sawSuspending', target: 'watching', actions: ['learn', 'acceptCall', call('awaitSuspended')] },
               ...intoSuspended('sawSuspended'),
               {
                 guard: 'sawTerminating',
@@ -627,18 +532,9 @@ export const sandboxMachine = sandboxSetup.createMachine({
                 actions: diesSuspending,
                 meta: { requirements: ['EXT-SUSPEND-DIED'] },
               },
-              {
-                target: 'unsettled',
-                actions: [{ type: 'settle', params: { commands: ['SUSPEND', 'RESUME'], as: 'remembered' } }],
-              },
+              { target: 'unsettled', actions: [end(['SUSPEND', 'RESUME'], 'remembered')] },
             ],
-            onError: [
-              stale,
-              {
-                target: 'unsettled',
-                actions: [{ type: 'settle', params: { commands: ['SUSPEND', 'RESUME'], as: 'error' } }],
-              },
-            ],
+            onError: [stale, { target: 'unsettled', actions: [end(['SUSPEND', 'RESUME'], 'error')] }],
           },
         },
 
@@ -646,28 +542,10 @@ export const sandboxMachine = sandboxSetup.createMachine({
           description: 'Being suspended, as far as we know, and nobody waits for it. The next report moves on.',
           entry: 'rest',
           on: {
-            SUSPEND: [
-              untimed,
-              {
-                target: 'watching',
-                actions: [
-                  { type: 'answer', params: { verdict: 'joined' } },
-                  'await',
-                  { type: 'call', params: { kind: 'awaitSuspended' } },
-                ],
-              },
-            ],
+            SUSPEND: [untimed, { target: 'watching', actions: [answer('joined'), 'await', call('awaitSuspended')] }],
             RESUME: [
               untimed,
-              {
-                target: 'watching',
-                actions: [
-                  { type: 'answer', params: { verdict: 'deferred' } },
-                  'await',
-                  'deferResume',
-                  { type: 'call', params: { kind: 'awaitSuspended' } },
-                ],
-              },
+              { target: 'watching', actions: [answer('deferred'), 'await', 'deferResume', call('awaitSuspended')] },
             ],
             'OBSERVED.RUNNING': {
               guard: and(['fresh', 'STATE-11']),
@@ -679,8 +557,8 @@ export const sandboxMachine = sandboxSetup.createMachine({
         },
       },
       on: {
-        SUSPEND: [untimed, { actions: [{ type: 'answer', params: { verdict: 'joined' } }, 'await'] }],
-        RESUME: [untimed, { actions: [{ type: 'answer', params: { verdict: 'deferred' } }, 'await', 'deferResume'] }],
+        SUSPEND: [untimed, { actions: [answer('joined'), 'await'] }],
+        RESUME: [untimed, { actions: [answer('deferred'), 'await', 'deferResume'] }],
         'OBSERVED.PENDING': { guard: 'fresh', actions: 'learn' },
         'OBSERVED.RUNNING': { guard: 'fresh', actions: 'learn', description: 'our wait runs: reads may be late' },
         'OBSERVED.SUSPENDING': { guard: 'fresh', actions: 'learn' },
@@ -702,7 +580,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
 
     SUSPENDED: {
       description: 'Memory and disk are kept and nothing runs, until the suspended window closes (STATE-6, STATE-12).',
-      entry: { type: 'enter', params: { state: 'SUSPENDED' } },
+      entry: enter('SUSPENDED'),
       initial: 'idle',
       tags: ['live', 'resumable'],
       states: {
@@ -714,7 +592,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
               untimed,
               {
                 guard: 'alreadyThereSucceeds',
-                actions: { type: 'answer', params: { verdict: 'no-op' } },
+                actions: answer('no-op'),
                 description: 'already suspended, and the caller chose that this is a success',
               },
             ],
@@ -723,14 +601,10 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: and(['STATE-11', 'STATE-12']),
                 target: 'resuming',
-                actions: [
-                  { type: 'answer', params: { verdict: 'accepted' } },
-                  'await',
-                  { type: 'call', params: { kind: 'resume' } },
-                ],
+                actions: [answer('accepted'), 'await', call('resume')],
                 meta: { requirements: ['STATE-7', 'STATE-11', 'STATE-12'] },
               },
-              { actions: { type: 'refuse', params: { because: 'STATE-12' } }, meta: { requirements: ['STATE-12'] } },
+              { actions: refuse('STATE-12'), meta: { requirements: ['STATE-12'] } },
             ],
           },
         },
@@ -747,31 +621,24 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: 'gone',
                 target: '#sandbox.TERMINATED',
-                actions: [{ type: 'settle', params: { commands: ['RESUME'], as: 'error' } }],
+                actions: [end('RESUME', 'error')],
                 meta: { requirements: ['ENV-TERMINATED'] },
                 description: 'the service no longer knows it',
               },
               {
                 guard: 'accepted',
                 target: 'awaitingRunning',
-                actions: ['acceptCall', { type: 'call', params: { kind: 'awaitResumed' } }],
+                actions: ['acceptCall', call('awaitResumed')],
                 meta: { requirements: ['STATE-7'] },
               },
-              {
-                guard: and(['definite', 'notConflict']),
-                target: 'idle',
-                actions: { type: 'settle', params: { commands: ['RESUME'], as: 'error' } },
-              },
+              { guard: and(['definite', 'notConflict']), target: 'idle', actions: end('RESUME', 'error') },
               {
                 target: 'rereading',
-                actions: ['remember', { type: 'call', params: { kind: 'read' } }],
+                actions: ['remember', call('read')],
                 description: 'a conflict, or a lost answer: ask where it is',
               },
             ],
-            onError: [
-              stale,
-              { target: 'rereading', actions: ['remember', { type: 'call', params: { kind: 'read' } }] },
-            ],
+            onError: [stale, { target: 'rereading', actions: ['remember', call('read')] }],
           },
         },
 
@@ -787,20 +654,16 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: and(['sawRunning', 'STATE-11']),
                 target: '#sandbox.RUNNING.idle',
-                actions: [
-                  'learn',
-                  'dropProxyToken',
-                  { type: 'settle', params: { commands: ['RESUME'], as: 'success' } },
-                ],
+                actions: ['learn', 'dropProxyToken', end('RESUME', 'success')],
                 meta: { requirements: ['STATE-7', 'STATE-8', 'STATE-11'] },
               },
               {
                 guard: 'sawAny',
                 target: 'idle',
-                actions: ['learn', { type: 'settle', params: { commands: ['RESUME'], as: 'died' } }],
+                actions: ['learn', end('RESUME', 'died')],
                 description: 'dead, by one reading; the next report moves on',
               },
-              { target: 'idle', actions: { type: 'settle', params: { commands: ['RESUME'], as: 'error' } } },
+              { target: 'idle', actions: end('RESUME', 'error') },
             ],
             onError: threwInto('idle', 'RESUME'),
           },
@@ -818,38 +681,34 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: and(['sawRunning', 'STATE-11']),
                 target: '#sandbox.RUNNING.idle',
-                actions: [
-                  'learn',
-                  'dropProxyToken',
-                  { type: 'settle', params: { commands: ['RESUME'], as: 'success' } },
-                ],
+                actions: ['learn', 'dropProxyToken', end('RESUME', 'success')],
                 meta: { requirements: ['STATE-7', 'STATE-8', 'STATE-11'] },
               },
               {
                 guard: 'sawPending',
                 target: 'awaitingRunning',
-                actions: ['learn', { type: 'call', params: { kind: 'awaitResumed' } }],
+                actions: ['learn', call('awaitResumed')],
                 description: 'on its way back',
               },
               {
                 guard: and(['sawSuspending', 'firstTry']),
                 target: 'settling',
-                actions: ['learn', { type: 'callAgain', params: { kind: 'awaitSuspended' } }],
+                actions: ['learn', callAgain('awaitSuspended')],
                 description: 'it was still being suspended: wait, then one more resume',
               },
               {
                 guard: 'sawTerminating',
                 target: '#sandbox.TERMINATING.accepted',
-                actions: ['learn', { type: 'settle', params: { commands: ['RESUME'], as: 'died' } }],
+                actions: ['learn', end('RESUME', 'died')],
                 meta: { requirements: ['ENV-TERMINATING'] },
               },
               {
                 guard: 'sawTerminated',
                 target: '#sandbox.TERMINATED',
-                actions: ['learn', { type: 'settle', params: { commands: ['RESUME'], as: 'died' } }],
+                actions: ['learn', end('RESUME', 'died')],
                 meta: { requirements: ['ENV-TERMINATED'] },
               },
-              { target: 'idle', actions: { type: 'settle', params: { commands: ['RESUME'], as: 'remembered' } } },
+              { target: 'idle', actions: end('RESUME', 'remembered') },
             ],
             onError: threwInto('idle', 'RESUME'),
           },
@@ -867,34 +726,34 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: and(['sawSuspended', 'STATE-11', 'STATE-12']),
                 target: 'resuming',
-                actions: ['learn', { type: 'call', params: { kind: 'resume' } }],
+                actions: ['learn', call('resume')],
                 meta: { requirements: ['STATE-7', 'STATE-12'] },
               },
               {
                 guard: 'sawSuspended',
                 target: 'idle',
-                actions: ['learn', { type: 'settle', params: { commands: ['RESUME'], as: 'STATE-12' } }],
+                actions: ['learn', end('RESUME', 'STATE-12')],
                 meta: { requirements: ['STATE-12'] },
               },
               {
                 guard: 'sawTerminated',
                 target: '#sandbox.TERMINATED',
-                actions: ['learn', { type: 'settle', params: { commands: ['RESUME'], as: 'died' } }],
+                actions: ['learn', end('RESUME', 'died')],
                 meta: { requirements: ['ENV-TERMINATED'] },
               },
-              { target: 'idle', actions: { type: 'settle', params: { commands: ['RESUME'], as: 'error' } } },
+              { target: 'idle', actions: end('RESUME', 'error') },
             ],
             onError: threwInto('idle', 'RESUME'),
           },
         },
       },
       on: {
-        RESUME: [untimed, { actions: [{ type: 'answer', params: { verdict: 'joined' } }, 'await'] }],
+        RESUME: [untimed, { actions: [answer('joined'), 'await'] }],
         'OBSERVED.PENDING': { guard: 'fresh', actions: 'learn' },
         'OBSERVED.RUNNING': {
           guard: and(['fresh', 'STATE-11']),
           target: 'RUNNING.idle',
-          actions: ['learn', 'dropProxyToken', { type: 'settle', params: { commands: ['RESUME'], as: 'success' } }],
+          actions: ['learn', 'dropProxyToken', end('RESUME', 'success')],
           meta: { requirements: ['STATE-8', 'STATE-11', 'ENV-RUNNING'] },
           description: 'auto-resumed by traffic, or resumed by us',
         },
@@ -905,7 +764,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
 
     TERMINATING: {
       description: 'A terminate was asked for, by us or by the platform. There is no way back (STATE-9, STATE-11).',
-      entry: ['markTerminated', { type: 'enter', params: { state: 'TERMINATING' } }],
+      entry: ['markTerminated', enter('TERMINATING')],
       initial: 'calling',
       states: {
         calling: {
@@ -920,33 +779,31 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: 'sawTerminated',
                 target: '#sandbox.TERMINATED',
-                actions: ['learn', { type: 'settle', params: { commands: ['TERMINATE'], as: 'success' } }],
+                actions: ['learn', end('TERMINATE', 'success')],
                 meta: { requirements: ['STATE-10'] },
                 description: 'already gone',
               },
               {
                 guard: and(['accepted', 'waitForEnd']),
                 target: 'watching',
-                actions: ['acceptCall', { type: 'call', params: { kind: 'awaitTerminated' } }],
+                actions: ['acceptCall', call('awaitTerminated')],
                 meta: { requirements: ['STATE-9'] },
               },
               {
                 guard: 'accepted',
                 target: 'accepted',
-                actions: ['acceptCall', { type: 'settle', params: { commands: ['TERMINATE'], as: 'success' } }],
+                actions: ['acceptCall', end('TERMINATE', 'success')],
                 meta: { requirements: ['STATE-9'] },
               },
               {
                 target: 'unaccepted',
-                actions: { type: 'settle', params: { commands: ['TERMINATE'], as: 'error' } },
+                actions: end('TERMINATE', 'error'),
                 description: 'the call failed: the VM may live on, and TERMINATE is accepted again',
               },
             ],
             onError: threwInto('unaccepted', 'TERMINATE'),
           },
-          on: {
-            TERMINATE: [untimed, { actions: [{ type: 'answer', params: { verdict: 'joined' } }, 'await', 'joinWait'] }],
-          },
+          on: { TERMINATE: [untimed, { actions: [answer('joined'), 'await', 'joinWait'] }] },
         },
 
         watching: {
@@ -961,20 +818,18 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: 'sawTerminated',
                 target: '#sandbox.TERMINATED',
-                actions: ['learn', { type: 'settle', params: { commands: ['TERMINATE'], as: 'success' } }],
+                actions: ['learn', end('TERMINATE', 'success')],
                 meta: { requirements: ['STATE-10'] },
               },
               {
                 target: 'accepted',
-                actions: { type: 'settle', params: { commands: ['TERMINATE'], as: 'error' } },
+                actions: end('TERMINATE', 'error'),
                 description: 'accepted, but its end was not seen',
               },
             ],
             onError: threwInto('accepted', 'TERMINATE'),
           },
-          on: {
-            TERMINATE: [untimed, { actions: [{ type: 'answer', params: { verdict: 'joined' } }, 'await'] }],
-          },
+          on: { TERMINATE: [untimed, { actions: [answer('joined'), 'await'] }] },
         },
 
         accepted: {
@@ -986,13 +841,9 @@ export const sandboxMachine = sandboxSetup.createMachine({
               {
                 guard: 'wantsWait',
                 target: 'watching',
-                actions: [
-                  { type: 'answer', params: { verdict: 'joined' } },
-                  'await',
-                  { type: 'call', params: { kind: 'awaitTerminated' } },
-                ],
+                actions: [answer('joined'), 'await', call('awaitTerminated')],
               },
-              { actions: [{ type: 'answer', params: { verdict: 'joined' } }, 'settleNow'] },
+              { actions: [answer('joined'), 'settleNow'] },
             ],
           },
         },
@@ -1006,11 +857,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
               untimed,
               {
                 target: 'calling',
-                actions: [
-                  { type: 'answer', params: { verdict: 'accepted' } },
-                  'await',
-                  { type: 'call', params: { kind: 'terminate' } },
-                ],
+                actions: [answer('accepted'), 'await', call('terminate')],
                 meta: { requirements: ['STATE-9'] },
               },
             ],
@@ -1025,7 +872,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
         'OBSERVED.TERMINATED': {
           guard: 'fresh',
           target: 'TERMINATED',
-          actions: ['learn', { type: 'settle', params: { commands: ['TERMINATE'], as: 'success' } }],
+          actions: ['learn', end('TERMINATE', 'success')],
           meta: { requirements: ['STATE-10'] },
         },
       },
@@ -1033,10 +880,10 @@ export const sandboxMachine = sandboxSetup.createMachine({
 
     TERMINATED: {
       description: 'Gone, for good (STATE-10, STATE-11). Not an XState final state: commands still get their answer.',
-      entry: ['markTerminated', { type: 'enter', params: { state: 'TERMINATED' } }, 'rest'],
+      entry: ['markTerminated', enter('TERMINATED'), 'rest'],
       tags: 'terminal',
       on: {
-        TERMINATE: [untimed, { actions: { type: 'answer', params: { verdict: 'no-op' } } }],
+        TERMINATE: [untimed, { actions: answer('no-op') }],
         'OBSERVED.TERMINATING': { guard: 'fresh', description: 'a late reading' },
         'OBSERVED.TERMINATED': { guard: 'fresh', actions: 'learn' },
       },
