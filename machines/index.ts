@@ -47,12 +47,12 @@ export { UntimedEventError, defaultWaitMs, reportType, sandboxEvents } from './s
 export type {
   Answered,
   CallKind,
-  LaunchRequest,
   Outcome,
   ProxyTokenDropped,
   Report,
   ResumeCommand,
   RunCommand,
+  SealedLaunch,
   SandboxCommand,
   SandboxEmitted,
   SandboxEvent,
@@ -67,3 +67,18 @@ export { adopt, recordOf, restore } from './sandbox-record.ts';
 export type { Adoption, ClockReading, KnownContext } from './sandbox-record.ts';
 export { answerTo, initialSnapshot, specVariables, substateOf } from './sandbox-view.ts';
 export type { SandboxSnapshot, SpecVariables } from './sandbox-view.ts';
+export {
+  defaultRefreshAfterMs,
+  maxTokenLifetimeMs,
+  proxyTokenMachine,
+  tokenCovers,
+  tokenStillOpens,
+} from './proxy-token.ts';
+export type {
+  MintInput,
+  MintOutcome,
+  ProxyTokenContext,
+  ProxyTokenEmitted,
+  ProxyTokenEvent,
+  TokenRequest,
+} from './proxy-token.ts';

@@ -1,6 +1,6 @@
 /** What the lifecycle machine remembers: the spec's four bookkeeping variables, and what operation needs. */
 import type { Cause, CommandType, ErrorRecord, MicrovmDescription, VmState } from './records.ts';
-import type { CallKind, LaunchRequest } from './sandbox-events.ts';
+import type { CallKind, SealedLaunch } from './sandbox-events.ts';
 
 /** How the machine behaves where the sources leave a choice. The defaults are the specified behaviour. */
 export interface SandboxPolicy {
@@ -17,9 +17,11 @@ export const defaultPolicy: SandboxPolicy = { whenAlreadyThere: 'refuse', pastWi
 export interface LaunchIntent {
   readonly clientToken: string;
   readonly callerKept: boolean;
-  readonly request: LaunchRequest;
+  readonly request: SealedLaunch;
   readonly wait: boolean;
   readonly timeoutMs: number;
+  /** How often it was sent again: after the first time, hardly any refusal proves that nothing was made. */
+  readonly resent: number;
 }
 
 /** The call or wait in flight. It is also what the journal records before the call is made. */

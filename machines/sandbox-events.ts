@@ -3,19 +3,13 @@ import { parseVmState } from './records.ts';
 import type { CommandType, ErrorRecord, MicrovmDescription, Verdict, VmState } from './records.ts';
 
 /** A launch as plain data: everything but the secrets, which stay behind references. */
-export interface LaunchRequest {
+export interface SealedLaunch {
   /** The image's ARN, already resolved. */
   readonly imageIdentifier: string;
-  readonly imageVersion: string | null;
-  readonly executionRoleArn: string | null;
-  readonly maxIdleSec: number;
+  /** The suspended window that the launch asks for, in seconds (STATE-12). */
   readonly suspendedSec: number;
-  readonly autoResume: boolean;
-  readonly maxDurationSec: number;
-  /** Connector ARNs; `null` leaves the member out. */
-  readonly ingressNetworkConnectors: readonly string[] | null;
-  readonly egressNetworkConnectors: readonly string[] | null;
-  readonly logging: { readonly logGroup: string; readonly logStream: string | null } | 'disabled' | null;
+  /** All other options of the launch, as plain data that the machine keeps and does not read. */
+  readonly options: Readonly<Record<string, unknown>>;
   /** References into the `Secrets` port, never values. */
   readonly agentTokenRef: string;
   readonly launchEnvRef: string | null;
@@ -32,7 +26,7 @@ interface Command<T extends CommandType> {
 
 /** Launch a VM. */
 export interface RunCommand extends Command<'RUN'> {
-  readonly request: LaunchRequest;
+  readonly request: SealedLaunch;
   /** The idempotency key of this intent; the same over all tries of it. */
   readonly clientToken: string;
   /** The caller keeps the token and may repeat the launch: a VM that was suspended meanwhile is brought back. */

@@ -138,12 +138,16 @@ export function callLaunch(context: SandboxContext, event: AnyEvent): Partial<Sa
 
 /** The same intent once more. */
 export function callLaunchAgain(context: SandboxContext, event: AnyEvent): Partial<SandboxContext> {
-  return numbered(context, event, 'launch', {
-    commandId: (event as unknown as Partial<SandboxCommand>).commandId ?? context.call?.commandId ?? null,
-    clientToken: context.launch?.clientToken ?? null,
-    // A caller's own repetition counts as a first try, so that a latched TERMINATE has one more.
-    resent: 'commandId' in event ? 0 : (context.call?.resent ?? 0) + 1,
-  });
+  if (context.launch === null) return {};
+  const launch = { ...context.launch, resent: context.launch.resent + 1 };
+  return {
+    launch,
+    ...numbered(context, event, 'launch', {
+      commandId: (event as unknown as Partial<SandboxCommand>).commandId ?? context.latched?.commandId ?? null,
+      clientToken: launch.clientToken,
+      resent: launch.resent,
+    }),
+  };
 }
 
 /** A call for the command in the event, or the next step of the command under way. */
@@ -227,6 +231,7 @@ export function launchIntent(run: RunCommand): LaunchIntent {
     request: run.request,
     wait: run.wait,
     timeoutMs: run.timeoutMs,
+    resent: 0,
   };
 }
 
