@@ -21,6 +21,16 @@ export function systemClock(): Clock {
       }
       signal?.throwIfAborted();
     },
+    alarm(ms, fire) {
+      const at = performance.now() + ms;
+      let timer: NodeJS.Timeout;
+      const arm = () => {
+        const left = at - performance.now();
+        timer = setTimeout(left > longestTimerMs ? arm : fire, Math.min(Math.max(0, left), longestTimerMs));
+      };
+      arm();
+      return () => clearTimeout(timer);
+    },
   };
 }
 
@@ -30,12 +40,13 @@ export interface ManualClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Sets the wall time without moving the monotonic reading. */
   setWall(unixMs: number): void;
-  /** How many sleeps are waiting. */
+  /** How many sleeps are waiting; alarms do not count. */
   readonly sleepers: number;
 }
 
 interface Sleeper {
   readonly wakeAt: number;
+  readonly alarm: boolean;
   readonly wake: () => void;
 }
 
@@ -75,7 +86,7 @@ export function manualClock(options: { autoAdvance?: boolean; startMs?: number; 
     now: () => now,
     wallNow: () => now + wallOffset,
     get sleepers() {
-      return sleepers.size;
+      return [...sleepers].filter((sleeper) => !sleeper.alarm).length;
     },
     setWall(unixMs) {
       wallOffset = unixMs - now;
@@ -84,6 +95,10 @@ export function manualClock(options: { autoAdvance?: boolean; startMs?: number; 
       signal?.throwIfAborted();
       if (options.autoAdvance === true) {
         now += Math.max(0, ms);
+        for (let due = earliest(now); due !== undefined; due = earliest(now)) {
+          sleepers.delete(due);
+          due.wake();
+        }
         await settle();
         signal?.throwIfAborted();
         return;
@@ -91,6 +106,7 @@ export function manualClock(options: { autoAdvance?: boolean; startMs?: number; 
       await new Promise<void>((resolve, reject) => {
         const sleeper: Sleeper = {
           wakeAt: now + Math.max(0, ms),
+          alarm: false,
           wake: () => {
             signal?.removeEventListener('abort', abort);
             resolve();
@@ -103,6 +119,11 @@ export function manualClock(options: { autoAdvance?: boolean; startMs?: number; 
         signal?.addEventListener('abort', abort, { once: true });
         sleepers.add(sleeper);
       });
+    },
+    alarm(ms, fire) {
+      const sleeper: Sleeper = { wakeAt: now + Math.max(0, ms), alarm: true, wake: fire };
+      sleepers.add(sleeper);
+      return () => void sleepers.delete(sleeper);
     },
     async advance(ms) {
       const until = now + ms;

@@ -13,6 +13,12 @@ export interface Clock {
   wallNow(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when aborted. Long times are chunked. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Calls `fire` once after `ms` milliseconds unless the returned function was called before.
+   * It is what deadlines are made of, which are mostly cancelled: unlike a sleep it never moves
+   * a simulated clock. Absent: made from `sleep`.
+   */
+  alarm?(ms: number, fire: () => void): () => void;
 }
 
 /** Randomness fit for secrets. */

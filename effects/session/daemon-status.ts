@@ -1,0 +1,69 @@
+/** What a status of the daemon means (`client-behaviour.md` 1.4). */
+import type { WireKind } from '../../machines/index.ts';
+import type { ErrorDetails } from '../errors.ts';
+import type { HttpResponse } from '../ports.ts';
+import { VmchartError } from '../errors.ts';
+
+const wireKindOfStatus: Readonly<Record<number, WireKind>> = {
+  400: 'ProtocolError',
+  401: 'Unauthorized',
+  404: 'NotFound',
+  408: 'RequestTimeout',
+  409: 'Conflict',
+  410: 'StdinClosed',
+  413: 'TooLarge',
+  503: 'NotBootstrapped',
+  507: 'InsufficientStorage',
+};
+
+/** How much of an error's body goes into its message, in bytes. */
+const quotedBytes = 512;
+
+/** Whether the status is a success. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
+/**
+ * Makes the typed error of a status that is no success.
+ *
+ * Its `reason` is the daemon's slug, such as `unknown_exec` or `already_acked`, where the body has one.
+ */
+export function statusError(method: string, path: string, response: HttpResponse): VmchartError {
+  const { status } = response;
+  const quoted = Buffer.from(response.body.subarray(0, quotedBytes)).toString('utf8').trim();
+  const message = `${method} ${path} answered ${status}${quoted === '' ? '' : `: ${quoted}`}`;
+  const details: ErrorDetails = { status, reason: slugOf(response) ?? proxyReason(status) };
+  const wireKind = wireKindOfStatus[status] ?? (status >= 500 ? 'ServerError' : undefined);
+  return wireKind === undefined
+    ? new VmchartError('Protocol', message, details)
+    : new VmchartError({ wireKind }, message, details);
+}
+
+/** Makes the error of a success whose body nobody here can read. */
+export function unreadableBody(method: string, path: string, cause: unknown): VmchartError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new VmchartError(
+    { wireKind: 'ProtocolError' },
+    `${method} ${path} answered a body that this client cannot read (${why}); compare the daemon's protocol version at /v1/schema.`,
+    { cause, reason: 'unreadable-body' },
+  );
+}
+
+function slugOf(response: HttpResponse): string | null {
+  if (!/[/+]json\b/.test(response.headers['content-type'] ?? 'application/json')) return null;
+  try {
+    const body: unknown = JSON.parse(Buffer.from(response.body).toString('utf8'));
+    const slug = typeof body === 'object' && body !== null && 'error' in body ? body.error : null;
+    return typeof slug === 'string' && /^[a-z0-9_-]{1,64}$/.test(slug) ? slug : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Two statuses come from the endpoint proxy and never from the daemon (`agentd-protocol.md` 18). */
+function proxyReason(status: number): string | null {
+  if (status === 403) return 'token-scope';
+  if (status === 429) return 'rate';
+  return null;
+}

@@ -1,0 +1,340 @@
+/** One request to the daemon: its headers, its deadline, its bounded retries (`client-behaviour.md` 4.2, 4.3). */
+import type { Clock, Http, HttpBody, HttpRequest, HttpResponse, HttpStream } from '../ports.ts';
+import { VmchartError } from '../errors.ts';
+import { isSuccess, statusError, unreadableBody } from './daemon-status.ts';
+import { bounded } from './deadline.ts';
+import { guardedStream, truncatedBody } from './guarded-stream.ts';
+import type { ProxyAuth } from './proxy-auth.ts';
+
+/** Which bearer a request carries: the session's own, none at all, or another one. */
+export type Bearer = 'session' | 'none' | { readonly token: string };
+
+/**
+ * When a request may be sent again.
+ *
+ * - `never`: it is not safe to repeat
+ * - `connect`: only when nothing was sent
+ * - `resume`: safe to repeat, and is repeated only while a VM comes back from a suspend
+ * - `always`: safe to repeat after any retryable failure
+ */
+export type RetryRule = 'never' | 'connect' | 'resume' | 'always';
+
+/** One request, before the session's headers are put on it. */
+export interface DaemonRequest {
+  readonly method: HttpRequest['method'];
+  /** Path and query. */
+  readonly path: string;
+  /** The caller's own headers, names in lower case. They survive beside the session's. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: HttpBody;
+  readonly bearer?: Bearer;
+  /** Limit for one exchange, the mint included. Default: the session's. `null`: none. */
+  readonly timeoutMs?: number | null | undefined;
+  readonly retry?: RetryRule;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a transport is made of. */
+export interface TransportOptions {
+  readonly endpoint: string;
+  readonly agentToken: string;
+  readonly http: Http;
+  readonly clock: Clock;
+  /** Absent for a daemon that is reached directly. */
+  readonly proxyAuth: ProxyAuth | null;
+  readonly timeoutMs: number;
+  /** How many more times a repeatable request is sent after a retryable failure. */
+  readonly retries: number;
+  /** How long after a resume the endpoint proxy may still answer 502 or 503, in milliseconds. */
+  readonly resumeWindowMs: number;
+}
+
+const firstRetryDelayMs = 250;
+const longestRetryDelayMs = 4_000;
+/** Within the resume window a VM that comes back is asked this many times at most (FC-031). */
+const resumeTries = 8;
+
+/** Sends requests to one daemon. Clones of a session share it, and with it the token cache. */
+export class Transport {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly proxyAuth: ProxyAuth | null;
+  readonly #http: Http;
+  readonly #agentToken: string;
+  readonly #retries: number;
+  readonly #resumeWindowMs: number;
+  readonly #closed = new AbortController();
+  #endpoint: string;
+  #resumedAt: number | null = null;
+  #generation = 1;
+
+  constructor(options: TransportOptions) {
+    this.#endpoint = options.endpoint;
+    this.#agentToken = options.agentToken;
+    this.#http = options.http;
+    this.clock = options.clock;
+    this.proxyAuth = options.proxyAuth;
+    this.timeoutMs = options.timeoutMs;
+    this.#retries = options.retries;
+    this.#resumeWindowMs = options.resumeWindowMs;
+  }
+
+  get agentToken(): string {
+    return this.#agentToken;
+  }
+
+  get endpoint(): string {
+    return this.#endpoint;
+  }
+
+  /** `https://host`, or what the caller spelled out; no slash at the end. */
+  get baseUrl(): string {
+    return endpointUrl(this.#endpoint);
+  }
+
+  /** Counts resumes, so that word from before one can be told from word after it. Starts at 1. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Ends whatever is in flight. Aborted once {@link Transport.close} was called. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  /** Points at an endpoint again and drops the token, as a resume does (STATE-8). */
+  rebind(endpoint: string): void {
+    this.#endpoint = endpoint;
+    this.#resumedAt = this.clock.now();
+    this.#generation += 1;
+    this.proxyAuth?.invalidate();
+  }
+
+  /** Rejects everything in flight and everything later with this error. */
+  close(reason: Error): void {
+    this.#closed.abort(reason);
+  }
+
+  /** All headers of one request: the proxy's, then the bearer, then the caller's own. */
+  async headers(
+    bearer: Bearer = 'session',
+    own: Readonly<Record<string, string>> = {},
+    signal?: AbortSignal,
+  ): Promise<Record<string, string>> {
+    const headers = this.proxyAuth === null ? {} : await this.proxyAuth.headers(signal);
+    const token = bearer === 'session' ? this.#agentToken : bearer === 'none' ? null : bearer.token;
+    if (token !== null) headers['authorization'] = `Bearer ${token}`;
+    return { ...headers, ...own };
+  }
+
+  /** Sends a request and answers with any status. Repeats it as far as its rule allows. */
+  async request(request: DaemonRequest): Promise<HttpResponse> {
+    return await this.#retrying(request, (fresh) => this.#once(request, fresh));
+  }
+
+  /** Sends a request. @throws the typed error of a status that is no success. */
+  async send(request: DaemonRequest): Promise<HttpResponse> {
+    const response = await this.request(request);
+    if (!isSuccess(response.status)) throw statusError(request.method, request.path, response);
+    return response;
+  }
+
+  /** Sends a request and decodes its JSON answer. @throws `ProtocolError` when it cannot be read. */
+  async sendJson<T>(
+    request: DaemonRequest,
+    decode: (body: unknown, headers: HttpResponse['headers']) => T,
+  ): Promise<T> {
+    const response = await this.send(request);
+    try {
+      return decode(JSON.parse(Buffer.from(response.body).toString('utf8')), response.headers);
+    } catch (error) {
+      throw unreadableBody(request.method, request.path, error);
+    }
+  }
+
+  /**
+   * Opens a streamed answer. The head has the request's deadline; the body has none, but silence longer
+   * than `idleTimeoutMs` ends it. @throws the typed error of a status that is no success, before any byte.
+   */
+  async openStream(request: DaemonRequest, idleTimeoutMs: number): Promise<HttpStream> {
+    return await this.#retrying(request, async (fresh) => {
+      const stream = await this.#within(request, async (signal) => {
+        const headers = await this.headers(request.bearer, request.headers, signal);
+        const opened = await this.#http.openStream({ ...this.#wire(request, headers, fresh, undefined), signal });
+        // An answer that comes after the deadline has nobody to read it.
+        if (signal.aborted) opened.close();
+        return opened;
+      });
+      if (!isSuccess(stream.status)) {
+        const body = await firstBytes(stream);
+        throw statusError(request.method, request.path, { ...stream, body });
+      }
+      return guardedStream(stream, {
+        clock: this.clock,
+        idleTimeoutMs,
+        what: `${request.method} ${pathOnly(request.path)}`,
+        signals: [request.signal, this.closed],
+      });
+    });
+  }
+
+  /** Runs an attempt again while the rule allows it; a status is judged like a thrown error. */
+  async #retrying<T extends { readonly status: number }>(
+    request: DaemonRequest,
+    attempt: (fresh: boolean) => Promise<T>,
+  ): Promise<T> {
+    const rule = repeatable(request);
+    let fresh = false;
+    for (let tries = 1; ; tries += 1) {
+      let failure: unknown = null;
+      let status: number | null = null;
+      let answer: T | null = null;
+      try {
+        answer = await attempt(fresh);
+        status = answer.status;
+      } catch (error) {
+        failure = error;
+        status = VmchartError.is(error) ? error.status : null;
+      }
+      const again = this.#mayRepeat(rule, tries, status, failure);
+      if (!again) {
+        if (answer !== null) return answer;
+        throw failure;
+      }
+      fresh = status === 502 || status === 503;
+      const delayMs = Math.min(firstRetryDelayMs * 2 ** (tries - 1), longestRetryDelayMs);
+      await this.sleep(delayMs, request.signal);
+    }
+  }
+
+  #mayRepeat(rule: RetryRule, tries: number, status: number | null, failure: unknown): boolean {
+    if (rule === 'never' || this.closed.aborted) return false;
+    const neverSent = VmchartError.is(failure) && failure.wireKind === 'Transport' && failure.reason === 'connect';
+    if (rule === 'connect') return neverSent && tries <= this.#retries;
+    if ((status === 502 || status === 503) && this.#comingBack()) return tries < resumeTries;
+    if (rule === 'resume') return false;
+    const retryable =
+      status !== null
+        ? status === 408 || (status >= 500 && status !== 507)
+        : VmchartError.is(failure) && failure.wireKind === 'Transport';
+    return retryable && tries <= this.#retries;
+  }
+
+  #comingBack(): boolean {
+    return this.#resumedAt !== null && this.clock.now() - this.#resumedAt <= this.#resumeWindowMs;
+  }
+
+  async #once(request: DaemonRequest, fresh: boolean): Promise<HttpResponse> {
+    const timeoutMs = request.timeoutMs === undefined ? this.timeoutMs : (request.timeoutMs ?? undefined);
+    const response = await this.#within(request, async (signal) => {
+      const headers = await this.headers(request.bearer, request.headers, signal);
+      const wire = this.#wire(request, headers, fresh, timeoutMs);
+      return await this.#http.send({ ...wire, signal });
+    });
+    const expected = declaredLength(response.headers);
+    if (request.method !== 'HEAD' && expected !== null && response.body.length < expected) {
+      throw truncatedBody(`${request.method} ${pathOnly(request.path)}`, expected, response.body.length);
+    }
+    return response;
+  }
+
+  #wire(
+    request: DaemonRequest,
+    headers: Readonly<Record<string, string>>,
+    fresh: boolean,
+    timeoutMs: number | undefined,
+  ): HttpRequest {
+    return {
+      method: request.method,
+      url: `${this.baseUrl}${request.path}`,
+      headers,
+      ...(request.body === undefined ? {} : { body: request.body }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(fresh ? { freshConnection: true } : {}),
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    };
+  }
+
+  /** Bounds mint and exchange by one deadline, and gives every foreign failure its class. */
+  async #within<T>(request: DaemonRequest, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const what = `${request.method} ${pathOnly(request.path)}`;
+    const limitMs = request.timeoutMs === undefined ? this.timeoutMs : (request.timeoutMs ?? undefined);
+    return await bounded(
+      {
+        clock: this.clock,
+        limitMs,
+        signals: [request.signal, this.closed],
+        expired: () =>
+          new VmchartError(
+            { wireKind: 'Transport' },
+            `${what} took longer than ${(limitMs ?? 0) / 1000} s, authentication with the endpoint proxy included.`,
+            { reason: 'timeout' },
+          ),
+      },
+      async (signal) => {
+        try {
+          return await work(signal);
+        } catch (error) {
+          throw signal.aborted || VmchartError.is(error) ? error : transportError(what, error);
+        }
+      },
+    );
+  }
+
+  /** Sleeps on the transport's clock, until the signal aborts or the transport is closed. */
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    await bounded(
+      { clock: this.clock, signals: [signal, this.closed], expired: () => new Error('unreachable') },
+      async (both) => await this.clock.sleep(ms, both),
+    );
+  }
+}
+
+/** A bare host means `https://`; slashes at the end are dropped. */
+export function endpointUrl(endpoint: string): string {
+  const trimmed = endpoint.replace(/\/+$/, '');
+  return /^https?:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`;
+}
+
+/** A request whose body can be read only once is never sent twice once bytes may have left (FC-101). */
+function repeatable(request: DaemonRequest): RetryRule {
+  const rule = request.retry ?? (request.method === 'GET' || request.method === 'HEAD' ? 'resume' : 'never');
+  const { body } = request;
+  const replayable =
+    body === undefined || typeof body === 'string' || body instanceof Uint8Array || typeof body === 'function';
+  return replayable ? rule : 'never';
+}
+
+function transportError(what: string, error: unknown): VmchartError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new VmchartError({ wireKind: 'Transport' }, `${what} got no answer: ${why}`, { cause: error });
+}
+
+function pathOnly(path: string): string {
+  const query = path.indexOf('?');
+  return query === -1 ? path : path.slice(0, query);
+}
+
+function declaredLength(headers: Readonly<Record<string, string>>): number | null {
+  if (headers['content-encoding'] !== undefined) return null;
+  const declared = Number(headers['content-length'] ?? NaN);
+  return Number.isSafeInteger(declared) && declared >= 0 ? declared : null;
+}
+
+/** Reads as much of an error's body as its message quotes. */
+async function firstBytes(stream: HttpStream): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const piece of stream.body) {
+      pieces.push(piece);
+      length += piece.length;
+      if (length >= 512) break;
+    }
+  } catch {
+    // The status has been read: what else the body would have said does not change the class.
+  } finally {
+    stream.close();
+  }
+  return Buffer.concat(pieces);
+}
