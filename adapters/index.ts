@@ -2,3 +2,20 @@
 export { manualClock, systemClock } from './clock.ts';
 export type { ManualClock } from './clock.ts';
 export { seededEntropy, systemEntropy } from './entropy.ts';
+export { awsPorts } from './aws-ports.ts';
+export type { AwsPortsOptions } from './aws-ports.ts';
+export {
+  cachedCredentials,
+  chainCredentials,
+  defaultCredentials,
+  environmentCredentials,
+  profileCredentials,
+  staticCredentials,
+} from './credentials.ts';
+export type { CacheOptions, ProfileOptions } from './credentials.ts';
+export { gotHttp } from './http.ts';
+export type { GotHttpOptions } from './http.ts';
+export { memoryJournal } from './journal.ts';
+export { fileSecrets, memorySecrets } from './secrets.ts';
+export { sigV4Signer } from './signing.ts';
+export type { SigV4Options } from './signing.ts';

@@ -54,3 +54,56 @@ export {
   referenceReadyPolling,
 } from './session/poll-schedule.ts';
 export type { PollSchedule } from './session/poll-schedule.ts';
+export { ControlPlane } from './control-plane/control-plane.ts';
+export type { ControlPlaneOptions, ListMicrovmsOptions, TerminateOutcome } from './control-plane/control-plane.ts';
+export type { CallOptions as ControlPlaneCallOptions } from './control-plane/caller.ts';
+export { isGone } from './control-plane/classify.ts';
+export { isDefinite } from './control-plane/definite.ts';
+export { standardRetry } from './control-plane/retry.ts';
+export type { RetryPolicy } from './control-plane/retry.ts';
+export {
+  checkRegion,
+  controlPlaneUrl,
+  isListedRegion,
+  listedRegions,
+  partitionOf,
+  regionFromEnvironment,
+} from './control-plane/regions.ts';
+export {
+  adaptiveSchedule,
+  fixedSchedule,
+  referenceDaemonSchedule,
+  referenceImageSchedule,
+  referenceSchedule,
+} from './control-plane/schedule.ts';
+export type { Schedule } from './control-plane/schedule.ts';
+export { waitForState } from './control-plane/wait.ts';
+export type { StateWait } from './control-plane/wait.ts';
+export {
+  defaultEgressPosture,
+  egressPostureFor,
+  isSealed,
+  managedConnectorArn,
+  parseEgressPosture,
+} from './control-plane/connectors.ts';
+export type { EgressPosture, ManagedConnector } from './control-plane/connectors.ts';
+export { assembleLaunch, effectiveLaunchEnv, launchDefaults } from './control-plane/launch-request.ts';
+export type { AssembledLaunch, LaunchLogging, LaunchParts, LaunchRequest } from './control-plane/launch-request.ts';
+export { checkClientToken, checkLaunch } from './control-plane/launch-guards.ts';
+export { runHookPayload, runHookPayloadCeiling } from './control-plane/payload.ts';
+export type { PayloadIdentity, PayloadSecrets } from './control-plane/payload.ts';
+export { mintAgentToken, mintClientToken } from './control-plane/client-token.ts';
+export { sizeClassFor, sizeClasses } from './control-plane/size-classes.ts';
+export type { SizeClass } from './control-plane/size-classes.ts';
+export type {
+  CreateMicrovmImageRequest,
+  MicrovmImage,
+  MicrovmImageBuild,
+  MicrovmImageVersion,
+  MicrovmSummary,
+  PortSpecification,
+  RunMicrovmRequest,
+  WireHooks,
+  WireIdlePolicy,
+  WireLogging,
+} from './control-plane/wire.ts';

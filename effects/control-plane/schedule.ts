@@ -1,0 +1,53 @@
+/** How often a wait looks: schedules are values that callers can choose (`client-behaviour.md` 3.3). */
+
+/**
+ * When to look again.
+ *
+ * @param attempt - how many looks there have been, from 1
+ * @param elapsedMs - since the wait began, the time of the looks included
+ * @returns milliseconds to sleep before the next look
+ */
+export type Schedule = (attempt: number, elapsedMs: number) => number;
+
+/** Looks again after the same time, always. */
+export function fixedSchedule(intervalMs: number): Schedule {
+  return () => intervalMs;
+}
+
+/** Five seconds: the reference for waits on a MicroVM's state. */
+export const referenceSchedule: Schedule = fixedSchedule(5_000);
+
+/** Fifteen seconds: the reference for waits on an image. */
+export const referenceImageSchedule: Schedule = fixedSchedule(15_000);
+
+/** Two seconds: the reference for the wait on the daemon. */
+export const referenceDaemonSchedule: Schedule = fixedSchedule(2_000);
+
+const longestGapMs = 5_000;
+
+/**
+ * The moments at which the adaptive schedule looks, in milliseconds from the start.
+ *
+ * They are close together where most launches end, and then drift apart in proportion to the time
+ * already waited, so that the share of a launch lost to not looking stays about the same.
+ */
+const moments: readonly number[] = (() => {
+  const found = [0, 100, 200, 300];
+  for (let at = 300, gap = 0; gap < longestGapMs; found.push(at)) {
+    gap = Math.min(longestGapMs, Math.max(150, 0.21 * at - 165));
+    at += gap;
+  }
+  return found;
+})();
+
+/**
+ * The default: looks about every 150 ms at first, then ever less often, and every five seconds in the end.
+ *
+ * The moments are fixed points in time, so a slow answer does not push later looks back. Over launches
+ * spread evenly between 0.3 s and 3 s the mean lag of noticing stays below the larger of 150 ms and a
+ * tenth of the launch, with at most 25 looks in the first ten seconds.
+ */
+export const adaptiveSchedule: Schedule = (_attempt, elapsedMs) => {
+  const next = moments.find((moment) => moment > elapsedMs);
+  return next === undefined ? longestGapMs : next - elapsedMs;
+};
