@@ -82,3 +82,20 @@ export type {
   ProxyTokenEvent,
   TokenRequest,
 } from './proxy-token.ts';
+export { bootstrapMachine, execMachine, execPhase, nextExecDeadline } from './daemon.ts';
+export type {
+  AckRefusal,
+  BootstrapAnswer,
+  BootstrapContext,
+  BootstrapEvent,
+  ChildExit,
+  ExecContext,
+  ExecEffect,
+  ExecEvent,
+  ExecOutcome,
+  ExecPhase,
+  ExecSnapshot,
+  ExecTerms,
+} from './daemon.ts';
+export { backoffMs, outputStreamMachine } from './output-stream.ts';
+export type { OutputStreamContext, OutputStreamEvent, StreamPolicy } from './output-stream.ts';

@@ -1,0 +1,153 @@
+/** Faults on request: what a network, a gateway or a busy service does to a call. */
+import type { RecordedOperation } from './recorder.ts';
+
+/** What goes wrong. */
+export type FaultKind =
+  /** The operation takes effect, then the connection breaks. */
+  | 'lost-answer'
+  /** The connection breaks before anything happened. */
+  | 'lost-request'
+  /** The answer comes later. */
+  | 'delay'
+  /** 429 ThrottlingException. */
+  | 'throttle'
+  /** ThrottlingException as a 400. */
+  | 'throttle-as-400'
+  /** 402 ServiceQuotaExceededException. */
+  | 'quota'
+  /** 500 InternalServerException. */
+  | 'internal'
+  /** 500 InsufficientCapacityException. */
+  | 'capacity'
+  /** 502 with a page of HTML. */
+  | 'gateway'
+  /** 404, as a service that is not yet consistent answers. */
+  | 'not-found'
+  /** 409 ConflictException. */
+  | 'conflict'
+  /** 403 without a message, as for an implied action that is denied. */
+  | 'access-denied'
+  /** 200 with a body that is no JSON, after the operation took effect. */
+  | 'garbage'
+  /** 200 with `{}`, after the operation took effect. */
+  | 'empty';
+
+/** Every kind, for campaigns. */
+export const faultKinds: readonly FaultKind[] = [
+  'lost-answer',
+  'lost-request',
+  'delay',
+  'throttle',
+  'throttle-as-400',
+  'quota',
+  'internal',
+  'capacity',
+  'gateway',
+  'not-found',
+  'conflict',
+  'access-denied',
+  'garbage',
+  'empty',
+];
+
+/** One fault, for requests that fit. */
+export interface Fault {
+  readonly kind: FaultKind;
+  /** `*` fits every operation of the control plane; `Endpoint` is a request through an endpoint. */
+  readonly operation: RecordedOperation | '*';
+  /** How many requests it hits. Default 1; `Infinity` for all. */
+  readonly times?: number;
+  /** How many fitting requests pass first. Default 0. */
+  readonly after?: number;
+  /** Hits only requests that name this VM. */
+  readonly microvmId?: string;
+  /** For `delay`, on the emulator's clock. Default 1000. */
+  readonly delayMs?: number;
+  /** For throttles and `internal`: the `Retry-After` header. Default 1 for throttles, none for `internal`. */
+  readonly retryAfterSec?: number;
+}
+
+/** Faults that come by chance, the same ones for the same seed and the same requests. */
+export interface RandomFaults {
+  readonly seed: number;
+  /** The share of requests that is hit, 0 to 1. */
+  readonly rate: number;
+  readonly kinds?: readonly FaultKind[];
+  readonly operations?: readonly RecordedOperation[];
+}
+
+/** What a user of the emulator can do to it. */
+export interface Faults {
+  /** Adds a fault behind those already there; the returned function takes it back. */
+  add(fault: Fault): () => void;
+  /** Adds faults by chance, until `clear`. */
+  random(faults: RandomFaults): void;
+  /** Removes everything. */
+  clear(): void;
+  /** Those that are still to hit something. */
+  readonly pending: readonly Fault[];
+}
+
+/** Numbers of [0, 1), xorshift32. */
+function makeChance(seed: number): () => number {
+  let state = seed >>> 0 || 0x9e3779b9;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+/** Makes the set of faults; `take` picks the one that hits a request. */
+export function makeFaults(): Faults & {
+  take(operation: RecordedOperation, microvmId: string | null): Fault | null;
+} {
+  let added: { readonly fault: Fault; skip: number; left: number }[] = [];
+  let byChance: (RandomFaults & { readonly chance: () => number }) | null = null;
+
+  const draw = (operation: RecordedOperation): Fault | null => {
+    if (byChance === null || (byChance.operations !== undefined && !byChance.operations.includes(operation)))
+      return null;
+    if (operation === 'Endpoint' && byChance.operations === undefined) return null;
+    if (byChance.chance() >= byChance.rate) return null;
+    const kinds = byChance.kinds ?? faultKinds;
+    const kind = kinds[Math.floor(byChance.chance() * kinds.length)];
+    return kind === undefined ? null : { kind, operation };
+  };
+
+  return {
+    get pending() {
+      return added.map(({ fault }) => fault);
+    },
+    add(fault) {
+      const entry = { fault, skip: fault.after ?? 0, left: fault.times ?? 1 };
+      added.push(entry);
+      return () => {
+        added = added.filter((other) => other !== entry);
+      };
+    },
+    random(faults) {
+      byChance = { ...faults, chance: makeChance(faults.seed) };
+    },
+    clear() {
+      added = [];
+      byChance = null;
+    },
+    take(operation, microvmId) {
+      for (const entry of added) {
+        const { fault } = entry;
+        const fits = fault.operation === operation || (fault.operation === '*' && operation !== 'Endpoint');
+        if (!fits || (fault.microvmId !== undefined && fault.microvmId !== microvmId)) continue;
+        if (entry.skip > 0) {
+          entry.skip -= 1;
+          continue;
+        }
+        entry.left -= 1;
+        if (entry.left <= 0) added = added.filter((other) => other !== entry);
+        return fault;
+      }
+      return draw(operation);
+    },
+  };
+}

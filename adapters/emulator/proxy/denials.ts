@@ -1,0 +1,45 @@
+/** How the endpoint refuses (`platform-behaviour.md` 9.2). */
+
+/** One refusal: a status, a text, and the slug of the `x-aws-proxy-error` header. */
+export interface Denial {
+  readonly status: number;
+  readonly text: string;
+  readonly slug: string | null;
+}
+
+/** Row 1: no token, or none that can be read. */
+export const missingToken: Denial = { status: 403, text: 'Request missing authentication', slug: 'UNAUTHORIZED' };
+
+/** Rows 2 and 3: a token of another VM, or an expired one. */
+export const failedToken: Denial = { status: 403, text: 'Token authentication failed', slug: 'UNAUTHORIZED' };
+
+/** Row 4: a port outside the token's set. */
+export const deniedPort: Denial = { status: 403, text: 'Access to port denied', slug: 'UNAUTHORIZED' };
+
+/** Row 5: a port that is none. The value is the caller's own, cut short. */
+export function malformedPort(value: string): Denial {
+  return { status: 400, text: `Invalid x-aws-proxy-port: ${value.slice(0, 64)}`, slug: null };
+}
+
+/** Row 5: the headers of a WebSocket handshake on a request that upgrades nothing. */
+export const noUpgrade: Denial = { status: 400, text: 'Bad Request', slug: null };
+
+/** Row 6: nobody listens on the port. */
+export const nobodyListens: Denial = { status: 502, text: '', slug: 'APP_CONNECT_FAILED' };
+
+/** Rows 7, 8, 10, 11: the VM cannot be reached in its present state. */
+export const unreachable: Denial = { status: 502, text: '', slug: 'MICROVM_CONNECT_FAILED' };
+
+/** Row 2 again: the host names no VM. */
+export const unknownHost: Denial = failedToken;
+
+/** The headers of a refusal. */
+export function denialHeaders(denial: Denial, requestId: string): Record<string, string> {
+  return {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': String(Buffer.byteLength(denial.text)),
+    'cache-control': 'private, no-store',
+    'x-amzn-requestid': requestId,
+    ...(denial.slug === null ? {} : { 'x-aws-proxy-error': denial.slug }),
+  };
+}

@@ -1,0 +1,71 @@
+/** Where endpoints listen: a loopback port for each VM. */
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hardenServer } from '../loopback-server.ts';
+import type { EmulatorContext } from '../context.ts';
+import type { Microvm } from '../service/microvm.ts';
+import { serveEndpoint, serveUpgrade } from './endpoint.ts';
+
+/** Opens and closes endpoints. */
+export interface EndpointServers {
+  /** Listens for a VM; resolves to the URL. */
+  open(context: EmulatorContext, microvm: Microvm): Promise<string>;
+  /** The VM has ended. Its endpoint stays for a while, to answer 502, and is closed when many have ended. */
+  ended(microvmId: string): void;
+  /** Closes one endpoint at once. */
+  discard(microvmId: string): void;
+  /** How many endpoints listen. */
+  readonly size: number;
+  close(): Promise<void>;
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/** Makes the set of endpoints; `keepEnded` of those whose VM has ended stay open. */
+export function makeEndpointServers(keepEnded: number): EndpointServers {
+  const servers = new Map<string, Server>();
+  const ended: string[] = [];
+
+  const discard = (microvmId: string) => {
+    const server = servers.get(microvmId);
+    servers.delete(microvmId);
+    if (server !== undefined) void closeServer(server);
+  };
+
+  return {
+    get size() {
+      return servers.size;
+    },
+    async open(context, microvm) {
+      const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => {
+        serveEndpoint(context, microvm, request, response).catch(() => response.destroy());
+      });
+      server.on('upgrade', (request, socket, head) => {
+        serveUpgrade(context, microvm, request, socket, head).catch(() => socket.destroy());
+      });
+      hardenServer(server);
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(0, '127.0.0.1', resolve);
+      });
+      servers.set(microvm.facts.microvmId, server);
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    },
+    ended(microvmId) {
+      ended.push(microvmId);
+      while (ended.length > keepEnded) discard(ended.shift() ?? '');
+    },
+    discard,
+    async close() {
+      const all = [...servers.values()];
+      servers.clear();
+      await Promise.all(all.map(closeServer));
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** What came in: for tests that count calls, and for people who wonder. Secrets are left out. */
+import type { OperationName } from './control-plane/routes.ts';
+
+/** What a request asked for: an operation, a request through an endpoint, or a path that nobody knows. */
+export type RecordedOperation = OperationName | 'Endpoint' | 'Unknown';
+
+/** One request. */
+export interface RecordedRequest {
+  readonly operation: RecordedOperation;
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  /** The decoded body without secrets; null without one, or when it could not be decoded. */
+  readonly body: unknown;
+  readonly region: string | null;
+  readonly microvmId: string | null;
+  /** Monotonic milliseconds on the emulator's clock. */
+  readonly at: number;
+  readonly requestId: string;
+  /** The fault that was injected, if any. */
+  fault: string | null;
+  /** The status of the answer; null while there is none, or when it was lost. */
+  status: number | null;
+}
+
+/** The record of requests. */
+export interface Recorder {
+  /** The latest ones, oldest first. */
+  readonly requests: readonly RecordedRequest[];
+  /** How many came in all, also those that are no longer kept. Without an operation: all of the control plane. */
+  count(operation?: RecordedOperation): number;
+  /** Forgets all. */
+  clear(): void;
+}
+
+/** Members that hold secrets, whatever the operation. */
+const secretMembers = new Set(['runHookPayload', 'environmentVariables', 'authToken']);
+
+/** A body without what must not be shown. */
+export function redact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redact);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, secretMembers.has(name) ? '<redacted>' : redact(member)]),
+  );
+}
+
+/** Makes a recorder that keeps the latest `limit` requests. */
+export function makeRecorder(limit: number): Recorder & { record(request: RecordedRequest): RecordedRequest } {
+  const requests: RecordedRequest[] = [];
+  const counts = new Map<RecordedOperation, number>();
+  return {
+    get requests() {
+      return requests.slice(-limit);
+    },
+    count(operation) {
+      if (operation !== undefined) return counts.get(operation) ?? 0;
+      let all = 0;
+      for (const [name, count] of counts) if (name !== 'Endpoint') all += count;
+      return all;
+    },
+    clear() {
+      requests.length = 0;
+      counts.clear();
+    },
+    record(request) {
+      counts.set(request.operation, (counts.get(request.operation) ?? 0) + 1);
+      requests.push(request);
+      // Trimmed now and then, not with every request.
+      if (requests.length >= 2 * limit) requests.splice(0, requests.length - limit);
+      return request;
+    },
+  };
+}
