@@ -1,7 +1,7 @@
 /** The one error class of the library, and its tables (`client-behaviour.md` section 1). */
 import { inspect } from 'node:util';
-import type { ErrorKind, ErrorRecord, RequirementId, WireKind } from '../machines/index.ts';
-import { errorKinds, wireKinds } from '../machines/index.ts';
+import type { ErrorKind, ErrorRecord, RequirementId, WireKind } from '../machines/records.ts';
+import { errorKinds, wireKinds } from '../machines/records.ts';
 
 const codes: Readonly<Record<ErrorKind, string>> = {
   Unexpected: 'ERR_UNEXPECTED',

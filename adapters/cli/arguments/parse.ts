@@ -1,0 +1,113 @@
+/** Turns typed words into checked values. */
+import type { AnyCommand } from '../command.ts';
+import { usageError } from '../cli-error.ts';
+import { nearest } from '../did-you-mean.ts';
+import type { Argument, Arguments } from './argument.ts';
+import { globalOptions } from './global-options.ts';
+import { optionName } from './option-name.ts';
+
+/** What a command is given. */
+export type ParsedValues = Readonly<Record<string, unknown>> & {
+  readonly positional: Readonly<Record<string, string | undefined>>;
+  readonly rest: readonly string[];
+};
+
+/**
+ * Reads the words after the command's name.
+ *
+ * @throws CliError of kind `InvalidArg`: an unknown option, a missing or bad value, a word too many or too few
+ */
+export async function parseArguments(command: AnyCommand, words: readonly string[]): Promise<ParsedValues> {
+  const { Parser } = await import('yargs/helpers');
+  const options: Arguments = { ...command.options, ...globalOptions };
+  const entries = Object.entries(options);
+  const named = (keep: (argument: Argument<unknown>) => boolean) =>
+    entries.filter(([, argument]) => keep(argument)).map(([key]) => optionName(key));
+  const parsed = Parser([...words], {
+    boolean: named((argument) => argument.placeholder === null),
+    string: [...named((argument) => argument.placeholder !== null), '_'],
+    // Every option is read as a list, so that a repetition is seen and not silently merged.
+    array: named((argument) => argument.placeholder !== null),
+    alias: Object.fromEntries(
+      entries.flatMap(([key, { short }]) => (short === undefined ? [] : [[optionName(key), [short]]])),
+    ),
+    configuration: {
+      'boolean-negation': false,
+      'camel-case-expansion': false,
+      'dot-notation': false,
+      'duplicate-arguments-array': true,
+      'greedy-arrays': false,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+      'populate--': true,
+      'strip-aliased': true,
+    },
+  });
+  const given = new Map(Object.entries(parsed));
+  const rest = (given.get('--') as string[] | undefined) ?? [];
+  const placed = (given.get('_') as string[]).map(String);
+  given.delete('--');
+  given.delete('_');
+  refuseUnknown(command, given, entries);
+  return {
+    ...Object.fromEntries(entries.map(([key, argument]) => [key, readOption(key, argument, given)])),
+    ...placeWords(command, placed, rest),
+  };
+}
+
+function refuseUnknown(
+  command: AnyCommand,
+  given: ReadonlyMap<string, unknown>,
+  entries: readonly (readonly [string, Argument<unknown>])[],
+): void {
+  const known = entries.map(([key]) => optionName(key));
+  for (const name of given.keys()) {
+    if (known.includes(name)) continue;
+    const dashes = name.length === 1 ? '-' : '--';
+    const guess = nearest(name, known);
+    throw usageError(`vmchart ${command.name} has no option ${dashes}${name}.`, [
+      ...(guess === null ? [] : [`Did you mean --${guess}?`]),
+      `See vmchart ${command.name} --help.`,
+    ]);
+  }
+}
+
+function readOption(key: string, argument: Argument<unknown>, given: ReadonlyMap<string, unknown>): unknown {
+  const label = `--${optionName(key)}`;
+  const value = given.get(optionName(key));
+  if (argument.placeholder === null) return value === true || (Array.isArray(value) && value.at(-1) === true);
+  const texts = ((value ?? []) as unknown[]).map(String);
+  if (value !== undefined && texts.length === 0) {
+    throw usageError(`${label} needs a value (${argument.placeholder}).`, [
+      `To give one that begins with a dash, write ${label}=VALUE.`,
+    ]);
+  }
+  if (argument.many) return texts.map((text) => argument.read(text, label));
+  if (texts.length > 1) throw usageError(`${label} was given ${texts.length} times; give it once.`);
+  return texts[0] === undefined ? undefined : argument.read(texts[0], label);
+}
+
+function placeWords(command: AnyCommand, placed: readonly string[], rest: readonly string[]) {
+  const declared = command.positionals ?? [];
+  const surplus = placed[declared.length];
+  if (surplus !== undefined) {
+    throw usageError(`vmchart ${command.name} does not take the word ${JSON.stringify(surplus)}.`, [
+      declared.length === 0 ? 'It takes options only.' : 'Quote a value that has spaces in it.',
+      `See vmchart ${command.name} --help.`,
+    ]);
+  }
+  if (rest.length > 0 && command.takesRest !== true) {
+    throw usageError(`vmchart ${command.name} takes no words after --.`, [`See vmchart ${command.name} --help.`]);
+  }
+  const positional: Record<string, string | undefined> = {};
+  for (const [index, { key, argument, required }] of declared.entries()) {
+    const word = placed[index];
+    const label = argument.placeholder ?? key;
+    if (word === undefined && required) {
+      throw usageError(`vmchart ${command.name} needs ${label}.`, [`See vmchart ${command.name} --help.`]);
+    }
+    if (word !== undefined) argument.read(word, label);
+    positional[key] = word;
+  }
+  return { positional, rest };
+}

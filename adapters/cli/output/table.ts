@@ -1,0 +1,47 @@
+/** Small tables in plain text. */
+
+/** How wide a text stands on a terminal: escape sequences take no room, wide letters take two places. */
+export function widthOf(text: string): number {
+  let width = 0;
+  // eslint-disable-next-line no-control-regex
+  for (const { segment } of letters.segment(text.replaceAll(/\u001B\[[\d;]*m/g, ''))) {
+    width += /\p{Extended_Pictographic}|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFF00-\uFF60]/u.test(
+      segment,
+    )
+      ? 2
+      : 1;
+  }
+  return width;
+}
+
+const letters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** Fills a text up with spaces to a width. */
+export function pad(text: string, width: number, side: 'left' | 'right' = 'left'): string {
+  const space = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return side === 'left' ? text + space : space + text;
+}
+
+/** What a table is made of. */
+export interface TableOptions {
+  /** Columns whose cells stand at the right, such as numbers. */
+  readonly right?: readonly number[];
+  readonly indent?: string;
+  readonly header?: (text: string) => string;
+}
+
+/** Lays rows out in columns; the first row is the header. No line ends in a space. */
+export function table(rows: readonly (readonly string[])[], options: TableOptions = {}): string {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(0, ...rows.map((row) => widthOf(row[column] ?? ''))),
+  );
+  const lines = rows.map((row, index) => {
+    const cells = widths.map((width, column) =>
+      pad(row[column] ?? '', width, options.right?.includes(column) === true ? 'right' : 'left'),
+    );
+    const line = cells.join('  ').trimEnd();
+    return (options.indent ?? '') + (index === 0 && options.header !== undefined ? options.header(line) : line);
+  });
+  return lines.join('\n');
+}

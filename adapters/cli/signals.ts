@@ -1,0 +1,58 @@
+/** Ctrl-C and its like, as abort signals. */
+import { VmchartError } from '../../effects/errors.ts';
+
+/** The signals that ask a command to stop: Ctrl-C, a service manager, a closed terminal. */
+const stopping = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * A second signal within this time is the first one again: under `npm run` one Ctrl-C arrives twice, once from
+ * the terminal's process group and once forwarded by npm. In milliseconds.
+ */
+const sameSignalMs = 1_000;
+
+/** What tells a command to stop. */
+export interface Interrupts {
+  /** Aborts at the first signal, with an error of kind `Interrupted`. */
+  readonly signal: AbortSignal;
+  /** Aborts at a later, separate signal: whoever is tearing down then takes the short way. */
+  readonly hurry: AbortSignal;
+  /** Ends the command as a signal would. */
+  stop(reason: Error): void;
+}
+
+/** Listens for signals until it is closed. */
+export class ProcessInterrupts implements Interrupts {
+  readonly #first = new AbortController();
+  readonly #second = new AbortController();
+  #firstAt = 0;
+
+  constructor() {
+    for (const name of stopping) process.on(name, this.#heard);
+  }
+
+  get signal(): AbortSignal {
+    return this.#first.signal;
+  }
+
+  get hurry(): AbortSignal {
+    return this.#second.signal;
+  }
+
+  stop(reason: Error): void {
+    this.#first.abort(reason);
+  }
+
+  close(): void {
+    for (const name of stopping) process.off(name, this.#heard);
+  }
+
+  readonly #heard = (name: NodeJS.Signals) => {
+    const reason = new VmchartError('Interrupted', `Interrupted by ${name}.`, { reason: 'signal' });
+    if (!this.#first.signal.aborted) {
+      this.#firstAt = performance.now();
+      this.#first.abort(reason);
+    } else if (performance.now() - this.#firstAt > sameSignalMs) {
+      this.#second.abort(reason);
+    }
+  };
+}
