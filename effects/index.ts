@@ -70,6 +70,7 @@ export {
   regionFromEnvironment,
 } from './control-plane/regions.ts';
 export {
+  adaptiveImageSchedule,
   adaptiveSchedule,
   fixedSchedule,
   referenceDaemonSchedule,
@@ -93,6 +94,14 @@ export { checkClientToken, checkLaunch } from './control-plane/launch-guards.ts'
 export { runHookPayload, runHookPayloadCeiling } from './control-plane/payload.ts';
 export type { PayloadIdentity, PayloadSecrets } from './control-plane/payload.ts';
 export { mintAgentToken, mintClientToken } from './control-plane/client-token.ts';
+export { assembleImage, defaultBaseImage, managedImageArn } from './control-plane/image-request.ts';
+export type { ImageRequest } from './control-plane/image-request.ts';
+export { defaultLogGroup } from './control-plane/images.ts';
+export type { DeleteImageOptions } from './control-plane/images.ts';
+export type { WaitForImageOptions } from './control-plane/wait-for-image.ts';
+export { sweep } from './control-plane/reconcile.ts';
+export type { LedgerVerdict, Reconciliation, SweepReport } from './control-plane/reconcile.ts';
+export type { TerminateAllOptions, TerminateAllReport } from './control-plane/terminate-all.ts';
 export { sizeClassFor, sizeClasses } from './control-plane/size-classes.ts';
 export type { SizeClass } from './control-plane/size-classes.ts';
 export type {

@@ -151,7 +151,7 @@ export function retryAfterMs(headers: Readonly<Record<string, string>>, wallNowM
   if (Number.isFinite(exact) && exact >= 0) return exact;
   const text = headers['retry-after']?.trim() ?? '';
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;
-  const date = /GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  const date = text.endsWith('GMT') ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - wallNowMs);
 }
 

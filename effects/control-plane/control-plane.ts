@@ -12,10 +12,18 @@ import type { ControlPlaneOptions } from './client.ts';
 import { mintClientToken } from './client-token.ts';
 import { toDescription, toSummary } from './decode.ts';
 import { ImageOperations } from './image-operations.ts';
+import { deleteImageFully, findImageByName, resolveImageArn } from './images.ts';
+import type { DeleteImageOptions } from './images.ts';
 import { checkClientToken, checkLaunch } from './launch-guards.ts';
 import { allItems, latestById } from './pages.ts';
 import { QuotaCooldown } from './quota-cooldown.ts';
-import type { MicrovmSummary, PortSpecification, RunMicrovmRequest } from './wire.ts';
+import { reconcile } from './reconcile.ts';
+import type { Reconciliation } from './reconcile.ts';
+import { terminateAll } from './terminate-all.ts';
+import type { TerminateAllOptions, TerminateAllReport } from './terminate-all.ts';
+import { waitForImage } from './wait-for-image.ts';
+import type { WaitForImageOptions } from './wait-for-image.ts';
+import type { MicrovmImage, MicrovmSummary, PortSpecification, RunMicrovmRequest } from './wire.ts';
 
 export type { ControlPlaneOptions } from './client.ts';
 
@@ -107,10 +115,15 @@ export class ControlPlane extends ImageOperations {
   /**
    * `TerminateMicrovm`. A VM that is gone already is a success. After a conflict the state is read: when the VM
    * is ending that is a success too, otherwise the call is sent once more (FC-050).
+   *
+   * @param options - `resendAfterConflict: false` leaves sending once more to the caller
    */
-  async terminateMicrovm(microvmId: string, options: CallOptions = {}): Promise<TerminateOutcome> {
+  async terminateMicrovm(
+    microvmId: string,
+    options: CallOptions & { readonly resendAfterConflict?: boolean } = {},
+  ): Promise<TerminateOutcome> {
     const call = calls.terminateMicrovm(microvmId);
-    for (let again = true; ; again = false) {
+    for (let again = options.resendAfterConflict ?? true; ; again = false) {
       try {
         await this.perform(call, options);
         this.#cooldown.end();
@@ -166,5 +179,35 @@ export class ControlPlane extends ImageOperations {
   /** A minter of proxy tokens for one VM, with the errors that a session expects. */
   minterFor(microvmId: string): TokenMinter {
     return tokenMinter((ports, signal) => this.createMicrovmAuthToken(microvmId, ports, 60, { signal }));
+  }
+
+  /** The image of exactly this name, or `null`. */
+  async findImageByName(name: string, options: CallOptions = {}): Promise<MicrovmImage | null> {
+    return findImageByName(this, name, options);
+  }
+
+  /** The ARN of an image given by ARN (zero calls) or bare name (one listing). */
+  async resolveImageArn(identifier: string, options: CallOptions = {}): Promise<string> {
+    return resolveImageArn(this, identifier, options);
+  }
+
+  /** Waits until an image can be launched; says why when it cannot. */
+  async waitForImage(image: string, options: WaitForImageOptions = {}): Promise<MicrovmImage> {
+    return waitForImage(this, image, options);
+  }
+
+  /** Deletes an image with all its versions. Never throws. */
+  async deleteImageFully(image: string, options: DeleteImageOptions = {}): Promise<boolean> {
+    return deleteImageFully(this, image, options);
+  }
+
+  /** Terminates many VMs at a pace that the service takes; names what may be left. */
+  async terminateAll(microvmIds: Iterable<string>, options: TerminateAllOptions = {}): Promise<TerminateAllReport> {
+    return terminateAll(this, microvmIds, options);
+  }
+
+  /** Holds a ledger of VM ids against the account's whole list. Reports only. */
+  async reconcile(ledger: Iterable<string>, options: MicrovmFilter & CallOptions = {}): Promise<Reconciliation> {
+    return reconcile(this, ledger, options);
   }
 }

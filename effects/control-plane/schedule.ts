@@ -51,3 +51,6 @@ export const adaptiveSchedule: Schedule = (_attempt, elapsedMs) => {
   const next = moments.find((moment) => moment > elapsedMs);
   return next === undefined ? longestGapMs : next - elapsedMs;
 };
+
+/** For images: half a second at first, a tenth of the time already waited later, fifteen seconds at most. */
+export const adaptiveImageSchedule: Schedule = (_attempt, elapsedMs) => Math.min(15_000, Math.max(500, elapsedMs / 10));
