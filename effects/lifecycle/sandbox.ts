@@ -1,0 +1,512 @@
+/** The facade over one MicroVM's life: the machine decides, this gives it a voice. */
+import { inspect, isDeepStrictEqual } from 'node:util';
+import { createActor } from 'xstate';
+import type { InspectionEvent, Observer } from 'xstate';
+import {
+  adopt,
+  answerTo,
+  initialSnapshot,
+  parseVmState,
+  restore,
+  sandboxEvents,
+  sandboxMachine,
+} from '../../machines/index.ts';
+import type {
+  JournalRecord,
+  MicrovmDescription,
+  SandboxEvents,
+  SandboxInput,
+  SandboxPolicy,
+  SandboxSnapshot,
+} from '../../machines/index.ts';
+import type { EgressPosture } from '../control-plane/connectors.ts';
+import { ControlPlane } from '../control-plane/control-plane.ts';
+import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
+import type { CreateMicrovmImageRequest, MicrovmImage } from '../control-plane/wire.ts';
+import { VmchartError, fromRecord, toVmchartError } from '../errors.ts';
+import type { Clock, Ports } from '../ports.ts';
+import { Session } from '../session/session.ts';
+import { abandonmentWarning, watchForAbandonment } from './abandonment.ts';
+import type { Abandonment } from './abandonment.ts';
+import { controlPlaneActors } from './actors.ts';
+import { CommandDesk } from './command-desk.ts';
+import type { SandboxActor } from './command-desk.ts';
+import type { TunnelIdentity } from './identity.ts';
+import { prepareLaunch } from './launch-preparation.ts';
+import type { PreparedLaunch, RunRequest } from './launch-preparation.ts';
+import { isLive } from './predicates.ts';
+import { SandboxObserver } from './sandbox-observer.ts';
+import type { WaitOptions } from './sandbox-observer.ts';
+import { adaptiveSchedules } from './schedules.ts';
+import type { Schedules } from './schedules.ts';
+import { secretRefs } from './sealed-secrets.ts';
+import type { LaunchIdentity } from './sealed-secrets.ts';
+import { tearDownImage } from './teardown.ts';
+import type { TeardownReport, TerminateOptions } from './teardown.ts';
+
+/** How a sandbox may behave. */
+export interface SandboxOptions extends ControlPlaneOptions {
+  /** The name of this life in the journal and in secret references. Random when absent. */
+  readonly sandboxId?: string;
+  readonly policy?: Partial<SandboxPolicy>;
+  /** How often waits look. Adaptive by default; `referenceSchedules` are the fixed ones. */
+  readonly schedules?: Schedules;
+  /** XState's inspection: what is in it is free of secrets. */
+  readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
+  /** The daemon's port. Default 9000. */
+  readonly port?: number;
+}
+
+/** Options of {@link Sandbox.run}. */
+export interface RunOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** What an abort means for the VM: it is left as it is, or it is terminated. Default `keep`. */
+  readonly onAbort?: 'keep' | 'terminate';
+}
+
+/** What is needed to take over a VM that somebody else launched. */
+export interface AdoptRequest {
+  readonly microvmId: string;
+  /** The bearer that its launch delivered. Secret. */
+  readonly agentToken: string;
+  readonly endpoint?: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * One MicroVM's whole life: launch, suspend, resume, terminate, and its inside through {@link Session}.
+ *
+ * Every command has an answer in every state; one that may not be carried out is refused with a typed
+ * error and zero calls. Nothing is torn down by itself: call `terminate`, or use `await using`.
+ *
+ * @example
+ * await using sandbox = new Sandbox(ports);
+ * const session = await sandbox.run({ imageIdentifier: 'agentd' });
+ * console.log((await session.run('echo hello')).stdout);
+ */
+export class Sandbox extends SandboxObserver implements AsyncDisposable {
+  readonly id: string;
+  readonly plane: ControlPlane;
+  readonly actor: SandboxActor;
+  protected readonly clock: Clock;
+  protected readonly events: SandboxEvents;
+  protected readonly schedules: Schedules;
+  readonly #ports: Ports;
+  readonly #options: SandboxOptions;
+  readonly #desk: CommandDesk;
+  readonly #abandonment: Abandonment;
+  #session: Session | null = null;
+  #agentToken: string | null = null;
+  #image: MicrovmImage | null = null;
+  #imageGone = false;
+  #logGroup: string | null = null;
+  #posture: EgressPosture = 'unsealed';
+  #identity: TunnelIdentity | null = null;
+  #launchImageArn: string | null = null;
+  #lastRun: { readonly request: RunRequest; readonly prepared: PreparedLaunch } | null = null;
+  #tornDown = false;
+
+  /** A life that begins. Makes no call. */
+  constructor(ports: Ports, options: SandboxOptions = {}) {
+    super();
+    const input = inputs.get(options) ?? {
+      sandboxId: options.sandboxId ?? freshId(),
+      region: ports.region,
+      ...(options.policy && { policy: options.policy }),
+    };
+    this.id = input.sandboxId;
+    this.#ports = ports;
+    this.#options = options;
+    this.clock = ports.clock;
+    this.schedules = options.schedules ?? adaptiveSchedules;
+    this.plane = new ControlPlane(ports, options);
+    const actors = controlPlaneActors(ports, { plane: this.plane, schedules: this.schedules });
+    this.actor = createActor(sandboxMachine.provide({ actors }), {
+      input,
+      snapshot: initialSnapshot(input),
+      ...inspection(options),
+    });
+    let commands = 0;
+    this.events = sandboxEvents({ now: () => ports.clock.now(), nextId: () => `${this.id}#${(commands += 1)}` });
+    this.#desk = new CommandDesk(this.actor);
+    this.beginTelling();
+    this.#abandonment = {
+      microvmId: this.context.microvmId,
+      lifecycle: this.context.lifecycle,
+      released: input.resume !== undefined,
+      warn: ports.warn ?? (() => {}),
+    };
+    watchForAbandonment(this, this.#abandonment);
+    follow(new WeakRef(this), this.actor);
+    this.actor.start();
+  }
+
+  /**
+   * Takes over a VM that somebody else launched, after one `GetMicrovm`. Delivers nothing to it.
+   *
+   * @throws VmchartError `InvalidArg` for an empty token or another endpoint, `Platform` for a state nobody knows
+   */
+  static async adopt(ports: Ports, request: AdoptRequest, options: SandboxOptions = {}): Promise<Sandbox> {
+    const { agentToken, microvmId, signal } = request;
+    if (agentToken === '') {
+      throw new VmchartError('InvalidArg', 'an empty agent token opens nothing', { reason: 'empty-token', microvmId });
+    }
+    const plane = new ControlPlane(ports, options);
+    const description = await plane.getMicrovm(microvmId, { signal });
+    const endpoint = sameEndpoint(description, request.endpoint ?? '');
+    const state = parseVmState(description.state);
+    if (state === null) {
+      throw new VmchartError('Platform', `${microvmId} is in a state that nobody knows: ${description.state}`, {
+        reason: 'unknown-state',
+        microvmId,
+      });
+    }
+    const sandboxId = options.sandboxId ?? freshId();
+    const policy = options.policy === undefined ? {} : { policy: options.policy };
+    const input = adopt({ sandboxId, region: ports.region, ...policy, microvmId, endpoint, state, description });
+    await ports.secrets.put(secretRefs(sandboxId, 'adopted').agentToken, agentToken);
+    const sandbox = Sandbox.#startFrom(input, ports, options);
+    sandbox.#agentToken = agentToken;
+    if (isLive(state)) sandbox.#openSession();
+    return sandbox;
+  }
+
+  /**
+   * Goes on with a life from its journal record. Makes one read, so that the state is the service's.
+   *
+   * @throws VmchartError `InvalidArg` when the record is of another region than the ports
+   */
+  static async restore(
+    ports: Ports,
+    record: JournalRecord,
+    options: SandboxOptions & { readonly signal?: AbortSignal } = {},
+  ): Promise<Sandbox> {
+    if (record.region !== ports.region) {
+      throw new VmchartError(
+        'InvalidArg',
+        `the record of ${record.sandboxId} is of ${record.region}, the ports are of ${ports.region}`,
+        { reason: 'region-mismatch' },
+      );
+    }
+    const now = { at: ports.clock.now(), wallMs: ports.clock.wallNow() };
+    const sandbox = Sandbox.#startFrom(restore(record, now), ports, options);
+    const refs = record.known.launch?.request;
+    sandbox.#agentToken = await ports.secrets.get(
+      refs?.agentTokenRef ?? secretRefs(record.sandboxId, 'adopted').agentToken,
+    );
+    if (sandbox.microvmId !== null) {
+      await sandbox.refresh({ signal: options.signal });
+      if (isLive(sandbox.lifecycle) && sandbox.#agentToken !== null) sandbox.#openSession();
+    }
+    return sandbox;
+  }
+
+  static #startFrom(input: SandboxInput, ports: Ports, options: SandboxOptions): Sandbox {
+    const marked = { ...options };
+    inputs.set(marked, { ...input, ...(options.policy && { policy: options.policy }) });
+    return new Sandbox(ports, marked);
+  }
+
+  // What can be read beside the machine's variables. Nothing of it can be written.
+
+  /** An image was built, or a launch was accepted; `false` again once a teardown has deleted the image. */
+  get imageExists(): boolean {
+    return !this.#imageGone && (this.context.imageExists || this.#image !== null);
+  }
+
+  /** The inside of the VM, once it was reached. */
+  get session(): Session | null {
+    return this.#session;
+  }
+
+  /** The image that this sandbox built. */
+  get image(): MicrovmImage | null {
+    return this.#image;
+  }
+
+  /** The image that the launch named, resolved. */
+  get launchImageArn(): string | null {
+    return this.#launchImageArn;
+  }
+
+  get egressPosture(): EgressPosture {
+    return this.#posture;
+  }
+
+  /** The identity of verified tunnels, when the launch delivered one. Secret. */
+  get tunnelIdentity(): TunnelIdentity | null {
+    return this.#identity;
+  }
+
+  /** A teardown was asked for. */
+  get isTornDown(): boolean {
+    return this.#tornDown;
+  }
+
+  // Commands.
+
+  /**
+   * Launches the VM and waits until its daemon takes commands.
+   *
+   * After a lost answer (`reason: 'launch-unresolved'`) the identical request repeats the same intent,
+   * and nothing else is accepted.
+   *
+   * @throws VmchartError `InvalidArg` with zero calls for what is refused locally; `LaunchDied`; `Timeout`
+   */
+  async run(request: RunRequest = {}, options: RunOptions = {}): Promise<Session> {
+    const { signal, onAbort = 'keep' } = options;
+    signal?.throwIfAborted();
+    try {
+      await this.#launch(request, signal);
+      if (request.wait === false) return this.#openSession();
+      return await this.#reachDaemon(request.daemonTimeoutMs, signal);
+    } catch (error) {
+      if (signal?.aborted === true && onAbort === 'terminate') await this.terminate();
+      throw error;
+    }
+  }
+
+  async #launch(request: RunRequest, signal: AbortSignal | undefined): Promise<void> {
+    const again = this.substate === 'PENDING.unresolved' && isDeepStrictEqual(this.#lastRun?.request, request);
+    const prepared = again && this.#lastRun !== null ? this.#lastRun.prepared : await this.#prepare(request, signal);
+    this.#launchImageArn = prepared.imageArn;
+    await this.#desk.carryOut(this.events.run(prepared.command), signal);
+    this.#posture = prepared.egressPosture;
+    const { agentTokenRef, identityRef } = prepared.command.request;
+    this.#agentToken = await this.#ports.secrets.get(agentTokenRef);
+    if (identityRef !== null) await this.#keepIdentity(identityRef);
+  }
+
+  async #prepare(request: RunRequest, signal: AbortSignal | undefined): Promise<PreparedLaunch> {
+    // A second launch is refused before anything is resolved, sealed or drawn.
+    const trial = this.events.run(trialRun);
+    const answer = answerTo(this.actor.getSnapshot(), trial);
+    if (answer?.refusal) throw fromRecord(answer.refusal);
+    const prepared = await prepareLaunch(request, {
+      plane: this.plane,
+      ports: this.#ports,
+      sandboxId: this.id,
+      builtImage: this.#image?.imageArn ?? null,
+      signal,
+    });
+    this.#lastRun = { request, prepared };
+    return prepared;
+  }
+
+  /** The host keeps its own half and the VM's public key, and forgets the VM's secret. */
+  async #keepIdentity(ref: string): Promise<void> {
+    const text = await this.#ports.secrets.get(ref);
+    if (text === null) return;
+    const { hostSeed, vmPublicKey } = JSON.parse(text) as LaunchIdentity;
+    this.#identity = { hostSeed, vmPublicKey };
+    await this.#ports.secrets.remove(ref);
+  }
+
+  async #reachDaemon(timeoutMs: number | undefined, signal: AbortSignal | undefined): Promise<Session> {
+    const session = this.#openSession();
+    await session.waitUntilReady({
+      poll: this.#daemonPoll(),
+      signal,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+    return this.#stillRunning(session);
+  }
+
+  #daemonPoll() {
+    const schedule = this.schedules.daemon;
+    return { delayMs: (attempt: number, elapsedMs = 0) => schedule(attempt, elapsedMs) };
+  }
+
+  /** A launch or resume that lost against a terminate must not hand out a session (2.15). */
+  #stillRunning(session: Session): Session {
+    if (this.#tornDown || this.wasTerminated) {
+      throw new VmchartError('Interrupted', 'the VM was asked to terminate meanwhile', {
+        reason: 'terminated',
+        microvmId: this.microvmId,
+      });
+    }
+    return session;
+  }
+
+  #openSession(): Session {
+    const { microvmId, endpoint } = this.context;
+    if (this.#session !== null) return this.#session;
+    if (microvmId === null || endpoint === null || this.#agentToken === null) {
+      throw new VmchartError('Precondition', 'there is no VM whose inside could be reached', { reason: 'no-vm' });
+    }
+    this.#session = new Session({
+      endpoint,
+      agentToken: this.#agentToken,
+      http: this.#ports.http,
+      clock: this.#ports.clock,
+      minter: this.plane.minterFor(microvmId),
+      egressPosture: this.#posture,
+      ...(this.#options.port === undefined ? {} : { port: this.#options.port }),
+    });
+    return this.#session;
+  }
+
+  /**
+   * Waits until an adopted, restored or `wait: false` VM runs and its daemon takes commands.
+   *
+   * @throws VmchartError `Precondition` without a VM, `InvalidArg` from any state but PENDING and RUNNING
+   */
+  async waitUntilReady(options: WaitOptions = {}): Promise<Session> {
+    if (this.microvmId === null) {
+      throw new VmchartError('Precondition', 'there is no VM to wait for', { reason: 'no-vm' });
+    }
+    if (this.lifecycle !== 'PENDING' && this.lifecycle !== 'RUNNING') {
+      throw new VmchartError('InvalidArg', `a ${this.lifecycle} VM does not become ready by waiting`, {
+        reason: 'state',
+      });
+    }
+    if (this.lifecycle === 'PENDING') await this.waitFor('RUNNING', options);
+    return this.#reachDaemon(undefined, options.signal);
+  }
+
+  /** Suspends the VM and waits until it is. A VM that ends meanwhile is a success too: read `lifecycle`. */
+  async suspend(options: WaitOptions = {}): Promise<void> {
+    await this.#desk.carryOut(this.events.suspend(timeoutOf(options)), options.signal);
+  }
+
+  /** Resumes the VM and waits until it runs. Nothing is delivered again; the proxy token is dropped. */
+  async resume(options: WaitOptions = {}): Promise<Session> {
+    await this.#desk.carryOut(this.events.resume(timeoutOf(options)), options.signal);
+    return this.#stillRunning(this.#openSession());
+  }
+
+  /** Ends the VM, and what else is asked for. Never throws: the report says what is left. */
+  async terminate(options: TerminateOptions = {}): Promise<TeardownReport> {
+    const report: TeardownReport = { terminateAccepted: false, lifecycle: this.lifecycle, undeleted: [], failures: [] };
+    const hadVm = this.microvmId !== null || this.context.launch !== null;
+    this.#tornDown = hadVm || this.#tornDown;
+    this.#session = null;
+    if (hadVm) await this.#terminateVm(options, report);
+    const image = this.#image && { ...this.#image, logGroup: this.#logGroup };
+    await tearDownImage(this.plane, image, options, report);
+    if (report.imageDeleted === true) this.#imageGone = true;
+    report.lifecycle = this.lifecycle;
+    return report;
+  }
+
+  async #terminateVm(options: TerminateOptions, report: TeardownReport): Promise<void> {
+    const { waitForTerminated = false, signal } = options;
+    const timeoutMs = waitForTerminated === true ? 300_000 : waitForTerminated === false ? null : waitForTerminated;
+    try {
+      await this.#desk.carryOut(this.events.terminate({ timeoutMs }), signal);
+      report.terminateAccepted = this.microvmId !== null;
+    } catch (thrown) {
+      const error = toVmchartError(thrown);
+      report.failures.push(error.message);
+      report.terminateAccepted = this.substate === 'TERMINATING.accepted' || this.lifecycle === 'TERMINATED';
+      if (!report.terminateAccepted) {
+        report.undeleted.push(this.microvmId ?? `launch intent ${this.context.launch?.clientToken ?? ''}`);
+      }
+    }
+    this.#abandonment.released = true;
+  }
+
+  /** Builds an image and waits until it can be launched. {@link run} without an image then uses it. */
+  async buildImage(
+    request: CreateMicrovmImageRequest,
+    options: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+  ): Promise<MicrovmImage> {
+    const created = await this.plane.createMicrovmImage(request, { signal: options.signal });
+    const ready = await this.plane.waitForImage(created.imageArn, {
+      schedule: this.schedules.image,
+      ...options,
+    });
+    this.#image = ready;
+    this.#imageGone = false;
+    const { logging } = request;
+    this.#logGroup = logging !== undefined && 'cloudWatch' in logging ? (logging.cloudWatch.logGroup ?? null) : null;
+    return ready;
+  }
+
+  // What follows the machine.
+
+  /** @internal Called for every snapshot of the machine. */
+  follow(snapshot: SandboxSnapshot): void {
+    this.#abandonment.microvmId = snapshot.context.microvmId;
+    this.#abandonment.lifecycle = snapshot.context.lifecycle;
+    const change = this.tellChange(snapshot);
+    if (change !== null && !isLive(change.to)) this.#session?.close();
+  }
+
+  /** @internal STATE-8: the proxy token of before the suspend is not used again. */
+  dropProxyToken(): void {
+    const { endpoint } = this.context;
+    if (endpoint !== null) this.#session?.rebind(endpoint);
+  }
+
+  /** Ends the VM, so that `await using` leaves nothing behind. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.isLive && this.microvmId !== null) await this.terminate();
+    this.actor.stop();
+  }
+
+  /** What a dropped handle would warn of now, or `null`. */
+  get abandonmentWarning(): string | null {
+    return abandonmentWarning(this.#abandonment);
+  }
+
+  toJSON(): Record<string, unknown> {
+    const { id, microvmId, lifecycle, substate, cause, reported } = this;
+    return { id, region: this.#ports.region, microvmId, lifecycle, substate, cause, reported };
+  }
+
+  [inspect.custom](): string {
+    return `Sandbox { id: '${this.id}', microvmId: ${this.microvmId ?? 'none'}, lifecycle: ${this.lifecycle} }`;
+  }
+}
+
+/** Inputs of lives that go on, handed to the constructor without being part of its public options. */
+const inputs = new WeakMap<SandboxOptions, SandboxInput>();
+
+/** Stands for any launch when the machine is asked whether it would take one. */
+const trialRun = {
+  request: {
+    imageIdentifier: '',
+    suspendedSec: 0,
+    options: {},
+    agentTokenRef: '',
+    launchEnvRef: null,
+    identityRef: null,
+  },
+  clientToken: '',
+  callerKept: false,
+  wait: true,
+  timeoutMs: 0,
+} as const;
+
+/** The machine keeps running without its handle; the handle must not be kept alive by the machine. */
+function follow(handle: WeakRef<Sandbox>, actor: SandboxActor): void {
+  actor.subscribe((snapshot) => handle.deref()?.follow(snapshot));
+  actor.on('PROXY_TOKEN_DROPPED', () => handle.deref()?.dropProxyToken());
+}
+
+/** XState's types take no explicit `undefined` here. */
+function inspection({ inspect: observer }: SandboxOptions): { inspect?: (event: InspectionEvent) => void } {
+  if (observer === undefined) return {};
+  return { inspect: typeof observer === 'function' ? observer : (event) => observer.next?.(event) };
+}
+
+function freshId(): string {
+  return `sbx-${crypto.randomUUID()}`;
+}
+
+function timeoutOf({ timeoutMs }: WaitOptions): { timeoutMs?: number } {
+  return timeoutMs === undefined ? {} : { timeoutMs };
+}
+
+/** Both endpoints, when there are two, must be the same VM's. */
+function sameEndpoint(description: MicrovmDescription, given: string): string {
+  const bare = (text: string) => text.replace(/^https?:\/\//, '').replace(/\/+$/, '');
+  if (description.endpoint !== '' && given !== '' && bare(description.endpoint) !== bare(given)) {
+    throw new VmchartError('InvalidArg', `${description.microvmId} has another endpoint than the one given`, {
+      reason: 'endpoint-mismatch',
+      microvmId: description.microvmId,
+    });
+  }
+  return description.endpoint === '' ? given : description.endpoint;
+}
