@@ -3,10 +3,15 @@ import type { Clock } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
 import { checkedDurationMs } from './deadline.ts';
 import { isBoolean, isNumber, objectIn, optional, required } from './decode.ts';
+import type { ExecEvent } from './exec-events.ts';
 import type { ExecResult } from './exec-result.ts';
 import { bareResult, decodeExecResult } from './exec-result.ts';
+import type { OutputFlow, StreamEnd, StreamOptions } from './output-stream.ts';
+import { OutputStream } from './output-stream.ts';
 import type { PollSchedule } from './poll-schedule.ts';
 import { adaptiveExecPolling } from './poll-schedule.ts';
+import type { SplitOptions } from './split-output.ts';
+import { SplitOutput } from './split-output.ts';
 import type { Transport } from './transport.ts';
 
 /** How long a wait for a command lasts by default, in milliseconds. */
@@ -74,6 +79,27 @@ export class ExecHandle {
   /** The schedule of waits that are given none. */
   get defaultPolling(): PollSchedule {
     return this.#poll;
+  }
+
+  /** The output as typed events, from an offset on, across cuts. Nothing is sent before it is read. */
+  stream(options: StreamOptions = {}): OutputStream {
+    return new OutputStream(this.transport, this.execId, options);
+  }
+
+  /** Gives each event to a consumer, which is awaited, and tells how the stream ended. */
+  async follow(
+    consume: (event: ExecEvent) => OutputFlow | Promise<OutputFlow>,
+    options: StreamOptions = {},
+  ): Promise<StreamEnd> {
+    return await this.stream(options).drive(consume);
+  }
+
+  /** The output as two Web streams of bytes that share one connection and one cursor. */
+  split(options: SplitOptions = {}): SplitOutput {
+    return new SplitOutput(this.stream({ ...options, errorOnGap: false }), options.onGap ?? 'error', [
+      options.signal,
+      this.transport.closed,
+    ]);
   }
 
   /** Reads the state. Changes nothing. */

@@ -1,12 +1,17 @@
 /** Runs a command to its end under three named times (`client-behaviour.md` 4.10, BIND-8 to BIND-10). */
 import { VmchartError } from '../errors.ts';
-import { checkedDurationMs } from './deadline.ts';
+import { bounded, checkedDurationMs } from './deadline.ts';
 import type { Command, StartOptions } from './exec-command.ts';
 import { checkedGuestDeadlineMs } from './exec-command.ts';
+import type { CommandInput } from './exec-input.ts';
+import { feedInput } from './exec-input.ts';
+import type { ExecEvent, ExitEvent, GapEvent, OutputEvent } from './exec-events.ts';
 import type { ExecHandle } from './exec-handle.ts';
 import { ExecWaitTimeout } from './exec-handle.ts';
 import type { ExecResult } from './exec-result.ts';
 import { bareResult } from './exec-result.ts';
+import type { OutputFlow, StreamOptions } from './output-stream.ts';
+import { OutputCapture } from './output-text.ts';
 import type { PollSchedule } from './poll-schedule.ts';
 import type { RunResult } from './run-result.ts';
 import { runResult } from './run-result.ts';
@@ -29,6 +34,14 @@ export interface RunOptions extends StartOptions {
   /** The client's own wait. Default: `deadlineMs` plus `graceMs`, or eight hours without a deadline. */
   readonly waitMs?: number;
   readonly poll?: PollSchedule;
+  /** Hears each piece of output as it comes, and is awaited; answering `'stop'` ends the hearing, not the command. */
+  readonly onOutput?: (event: OutputEvent) => OutputFlow | Promise<OutputFlow>;
+  /** Hears of output that is gone for good. */
+  readonly onGap?: (event: GapEvent) => void | Promise<void>;
+  /** How the output is followed where there is a callback. */
+  readonly stream?: Omit<StreamOptions, 'signal' | 'offset'>;
+  /** Written to the command's input, which is then closed. */
+  readonly input?: CommandInput;
 }
 
 /** The times of a run, checked. */
@@ -61,14 +74,110 @@ export async function runToCompletion(
   poll: PollSchedule,
 ): Promise<RunResult> {
   const plan = completionPlan(options);
-  const handle = await startExec(transport, command, options, options.poll ?? poll);
+  const stdin = options.stdin ?? options.input !== undefined;
+  const handle = await startExec(transport, command, { ...options, stdin }, options.poll ?? poll);
   const deadline = transport.clock.now() + plan.clientDeadlineMs;
+  const feeding = options.input === undefined ? null : feedInput(handle, options.input, options.signal);
   try {
-    return runResult(await collect(handle, deadline, options.signal));
+    const result =
+      options.onOutput === undefined && options.onGap === undefined
+        ? runResult(await collect(handle, deadline, options.signal))
+        : await followAndCollect(handle, plan, deadline, options);
+    return withNotes(result, await feeding?.notes());
   } catch (error) {
     if (!(error instanceof ExecWaitTimeout)) throw error;
-    return await afterDeadline(handle, plan, options.signal);
+    return withNotes(await afterDeadline(handle, plan, options.signal), await feeding?.notes());
+  } finally {
+    feeding?.stop();
   }
+}
+
+/** Streams under the deadline; then the record is taken, whatever became of the stream. */
+async function followAndCollect(
+  handle: ExecHandle,
+  plan: CompletionPlan,
+  deadline: number,
+  options: RunOptions,
+): Promise<RunResult> {
+  const { signal } = options;
+  const heard = await hear(handle, deadline, options);
+  if (heard.exit === null) return runResult(await collect(handle, deadline, signal));
+  try {
+    const result = await handle.ack({ signal });
+    if (result.done && !result.outputReleased) return runResult(result);
+  } catch (error) {
+    signal?.throwIfAborted();
+    handle.transport.closed.throwIfAborted();
+    if (!VmchartError.is(error)) throw error;
+  }
+  // The end is known: from here on the deadline does not kill any more, and a failure is only a note (FC-080).
+  try {
+    const until = Math.max(deadline, handle.transport.clock.now() + plan.graceMs);
+    const result = await collect(handle, until, signal);
+    return result.outputReleased ? fromStream(handle, heard, 'the output was released before') : runResult(result);
+  } catch (error) {
+    signal?.throwIfAborted();
+    handle.transport.closed.throwIfAborted();
+    return fromStream(handle, heard, error instanceof Error ? error.message : String(error));
+  }
+}
+
+interface Heard {
+  exit: ExitEvent | null;
+  readonly capture: OutputCapture;
+}
+
+/** Follows the output until it ends, the callback has had enough, or the deadline. The stream's own error is dropped. */
+async function hear(handle: ExecHandle, deadline: number, options: RunOptions): Promise<Heard> {
+  const heard: Heard = { exit: null, capture: new OutputCapture() };
+  const { clock, closed } = handle.transport;
+  const thrown: { error: unknown }[] = [];
+  const consume = async (event: ExecEvent): Promise<OutputFlow> => {
+    if (event.type === 'exit') heard.exit = event;
+    try {
+      if (event.type === 'gap') await options.onGap?.(event);
+      if (event.type !== 'output') return 'continue';
+      heard.capture.add(event);
+      return await options.onOutput?.(event);
+    } catch (error) {
+      // The caller's own failure is the caller's to see, and not a cut of the stream.
+      thrown.push({ error });
+      return 'stop';
+    }
+  };
+  const expired = () => new ExecWaitTimeout(handle.execId, 0, 'running', null);
+  const limitMs = Math.max(0, deadline - clock.now());
+  try {
+    await bounded(
+      { clock, limitMs, expired, signals: [options.signal, closed] },
+      async (signal) => await handle.follow(consume, { ...options.stream, signal }),
+    );
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    closed.throwIfAborted();
+    if (error instanceof ExecWaitTimeout) throw error;
+  }
+  if (thrown[0] !== undefined) throw thrown[0].error;
+  return heard;
+}
+
+function fromStream(handle: ExecHandle, { exit, capture }: Heard, error: string): RunResult {
+  const result: ExecResult = {
+    ...bareResult(handle.execId, 'exited'),
+    exitCode: exit?.exitCode ?? null,
+    signal: exit?.signal ?? null,
+    timedOut: exit?.timedOut ?? false,
+    succeeded: exit?.exitCode === 0 && !exit.timedOut,
+    truncated: (exit?.truncated ?? false) || capture.truncated,
+    writersMayBeAlive: exit?.writersMayBeAlive ?? false,
+    stdout: capture.text('stdout'),
+    stderr: capture.text('stderr'),
+  };
+  return runResult(result, { uncollected: { error } });
+}
+
+function withNotes(result: RunResult, more: readonly string[] = []): RunResult {
+  return more.length === 0 ? result : { ...result, notes: [...result.notes, ...more] };
 }
 
 /** Waits and takes the output until a deadline on the clock. A failed take re-reads the phase before the next. */

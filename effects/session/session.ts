@@ -54,6 +54,8 @@ export interface SessionOptions {
   readonly resumeWindowMs?: number;
   /** How often a wait for a command polls. Default: adaptive, from 5 ms to 1 s. */
   readonly execPolling?: PollSchedule;
+  /** Reads the VM's state from the control plane: asked when a stream falls silent, to tell a cut from an end. */
+  readonly vmState?: (signal?: AbortSignal) => Promise<string>;
 }
 
 /**
@@ -88,6 +90,7 @@ export class Session {
       timeoutMs: checkedDurationMs('timeoutMs', options.timeoutMs ?? defaultRequestTimeoutMs),
       retries: options.retries ?? 2,
       resumeWindowMs: options.resumeWindowMs ?? 30_000,
+      vmState: options.vmState,
     });
   }
 

@@ -47,6 +47,8 @@ export interface TransportOptions {
   readonly retries: number;
   /** How long after a resume the endpoint proxy may still answer 502 or 503, in milliseconds. */
   readonly resumeWindowMs: number;
+  /** Asks the control plane for the VM's state. It wakes nothing. */
+  readonly vmState?: ((signal?: AbortSignal) => Promise<string>) | undefined;
 }
 
 const firstRetryDelayMs = 250;
@@ -63,6 +65,7 @@ export class Transport {
   readonly #agentToken: string;
   readonly #retries: number;
   readonly #resumeWindowMs: number;
+  readonly #vmState: TransportOptions['vmState'];
   readonly #closed = new AbortController();
   #endpoint: string;
   #resumedAt: number | null = null;
@@ -77,6 +80,7 @@ export class Transport {
     this.timeoutMs = options.timeoutMs;
     this.#retries = options.retries;
     this.#resumeWindowMs = options.resumeWindowMs;
+    this.#vmState = options.vmState;
   }
 
   get agentToken(): string {
@@ -176,6 +180,13 @@ export class Transport {
         signals: [request.signal, this.closed],
       });
     });
+  }
+
+  /** Asks the control plane, where there is one to ask, whether the VM is gone: then the error that says so. */
+  async goneError(signal?: AbortSignal): Promise<VmchartError | null> {
+    const state = await this.#vmState?.(signal).catch(() => null);
+    if (state !== 'TERMINATED' && state !== 'TERMINATING') return null;
+    return new VmchartError('Interrupted', `The VM is ${state}: what it ran is gone.`, { reason: 'gone' });
   }
 
   /** Runs an attempt again while the rule allows it; a status is judged like a thrown error. */

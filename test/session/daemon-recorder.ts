@@ -109,7 +109,13 @@ export class CountingMinter implements TokenMinter {
 /** The test session of the reference: endpoint, token, counting minter, port 9000, one poll a second. */
 export function testSession(
   http: Http,
-  options: { clock?: ManualClock; minter?: TokenMinter | null; timeoutMs?: number; agentToken?: string } = {},
+  options: {
+    clock?: ManualClock;
+    minter?: TokenMinter | null;
+    timeoutMs?: number;
+    agentToken?: string;
+    vmState?: () => Promise<string>;
+  } = {},
 ): { session: Session; clock: ManualClock; minter: TokenMinter | null } {
   const clock = options.clock ?? manualClock({ autoAdvance: true });
   const minter = options.minter === undefined ? new CountingMinter() : options.minter;
@@ -121,6 +127,7 @@ export function testSession(
     execPolling: referenceExecPolling,
     ...(minter === null ? {} : { minter }),
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...(options.vmState === undefined ? {} : { vmState: options.vmState }),
   });
   return { session, clock, minter };
 }
