@@ -115,6 +115,13 @@ function initialValues(spec: Symspec): string[] {
   });
 }
 
+/** The id of an effect, numbered where several effects have it. */
+function effectName({ effects }: Symspec, place: number): string {
+  const id = effects[place]?.id ?? '';
+  const nth = effects.slice(0, place + 1).filter((effect) => effect.id === id).length;
+  return effects.filter((effect) => effect.id === id).length > 1 ? `${id} (${nth})` : id;
+}
+
 /** The queries whose common answer `unsat` proves the invariants: one for the start, one for each effect. */
 export function proofObligations(spec: Symspec): ProofObligation[] {
   const invariants = invariantsOf(spec);
@@ -130,8 +137,8 @@ export function proofObligations(spec: Symspec): ProofObligation[] {
       ...initialValues(spec),
       `(assert (not ${conjunction(invariants)}))`,
     ]),
-    ...spec.effects.map((effect) =>
-      obligation(`kept by ${effect.id}`, effect.id, effect.says, [
+    ...spec.effects.map((effect, place) =>
+      obligation(`kept by ${effectName(spec, place)}`, effect.id, effect.says, [
         `(assert ${conjunction(invariants)})`,
         `(assert ${toSmt(effect.when)})`,
         ...stepRelation(spec, effect),

@@ -81,7 +81,7 @@ export interface SymspecFile {
 export interface SymspecEntry {
   readonly id: string;
   readonly says: string;
-  readonly effect?: { readonly when: string; readonly set: Readonly<Record<string, string | undefined>> };
+  readonly effects?: readonly { readonly when: string; readonly set: Readonly<Record<string, string | undefined>> }[];
   readonly always?: string;
   readonly step?: string;
 }
@@ -143,22 +143,18 @@ export function readSymspec(file: SymspecFile): Symspec {
       natural: type === 'nat',
       initial: evaluate(typed(initial, scope.variable(name), scope, name), constantsOnly(scope)),
     })),
-    effects: all.flatMap(({ id, says, effect }) =>
-      effect === undefined
-        ? []
-        : [
-            {
-              id,
-              says,
-              when: typed(effect.when, boolType, scope, id),
-              set: new Map(
-                Object.entries(effect.set).map(([name, text]) => [
-                  name,
-                  typed(text ?? '', scope.variable(name), scope, `${id}, ${name}`),
-                ]),
-              ),
-            },
-          ],
+    effects: all.flatMap(({ id, says, effects = [] }) =>
+      effects.map(({ when, set }) => ({
+        id,
+        says,
+        when: typed(when, boolType, scope, id),
+        set: new Map(
+          Object.entries(set).map(([name, text]) => [
+            name,
+            typed(text ?? '', scope.variable(name), scope, `${id}, ${name}`),
+          ]),
+        ),
+      })),
     ),
     invariants: readInvariants(file.requirements),
     auxiliary: readInvariants(file.auxiliary),

@@ -27,7 +27,11 @@ export interface MermaidOptions {
 export function toMermaid(machine: AnyStateMachine, options: MermaidOptions = {}): string {
   const chart = chartOf(machine);
   const { flat = false, direction = 'TB', highlight = null } = options;
-  const lines = ['stateDiagram-v2', `  direction ${direction}`, ...(flat ? flatLines(chart) : nestedLines(chart, options))];
+  const lines = [
+    'stateDiagram-v2',
+    `  direction ${direction}`,
+    ...(flat ? flatLines(chart) : nestedLines(chart, options)),
+  ];
   if (highlight !== null) {
     const marked = flat ? topOf(highlight) : highlight;
     lines.push('  classDef current fill:#1f6feb,stroke:#1f6feb,color:#ffffff', `  class ${nodeId(marked)} current`);
@@ -40,7 +44,7 @@ function flatLines(chart: Chart): string[] {
   return [
     ...(initial === null ? [] : [`  [*] --> ${nodeId(initial)}`]),
     ...arrows.map(({ from, to, events, requirements }) => {
-      const words = [events.join(', '), requirements.join(' · ')].filter((text) => text !== '').map(escapeText);
+      const words = [...inRows(events, ', ', 2), ...inRows(requirements, ' · ', 2)].map(escapeText);
       return `  ${nodeId(from)} --> ${nodeId(to)}${words.length === 0 ? '' : ` : ${words.join('<br/>')}`}`;
     }),
     // A state that nothing leaves ends the life.
@@ -48,6 +52,13 @@ function flatLines(chart: Chart): string[] {
       .filter((state) => arrows.length > 0 && !arrows.some(({ from }) => from === state))
       .map((state) => `  ${nodeId(state)} --> [*]`),
   ];
+}
+
+/** Mermaid wraps where it likes; rows of a few words keep labels narrow. */
+function inRows(words: readonly string[], separator: string, perRow: number): string[] {
+  const rows: string[] = [];
+  for (let at = 0; at < words.length; at += perRow) rows.push(words.slice(at, at + perRow).join(separator));
+  return rows;
 }
 
 function nestedLines(chart: Chart, { loops = false }: MermaidOptions): string[] {
@@ -58,7 +69,7 @@ function nestedLines(chart: Chart, { loops = false }: MermaidOptions): string[] 
     ...(root?.initial ? [`  [*] --> ${nodeId(topOf(root.initial))}`] : []),
     ...(root?.children ?? []).flatMap((path) => stateLines(chart, path, 1)),
     ...(fromAnywhere ? [`  state "any state" as ${anyState}`] : []),
-    ...drawn.map((transition) => arrowLine(transition)),
+    ...arrowLines(drawn),
     ...classLines(chart.states, fromAnywhere),
   ];
 }
@@ -81,14 +92,20 @@ function stateLines(chart: Chart, path: string, depth: number): string[] {
   ];
 }
 
-function arrowLine(transition: ChartTransition): string {
-  const { source, to } = transition;
-  const from = source === '' ? anyState : nodeId(source);
-  const words = labelLines(transition).map(escapeText).join('<br/>');
-  return `  ${from} --> ${to === null ? from : nodeId(to)}${words === '' ? '' : ` : ${words}`}`;
+/** One arrow from each state to each other, with a line for every transition that takes it. */
+function arrowLines(transitions: readonly ChartTransition[]): string[] {
+  const arrows = new Map<string, string[]>();
+  for (const transition of transitions) {
+    const { source, to } = transition;
+    const from = source === '' ? anyState : nodeId(source);
+    const arrow = `  ${from} --> ${to === null ? from : nodeId(to)}`;
+    const label = labelLines(transition).map(escapeText).join(' · ');
+    arrows.set(arrow, [...(arrows.get(arrow) ?? []), ...(label === '' ? [] : [label])]);
+  }
+  return [...arrows].map(([arrow, labels]) => (labels.length === 0 ? arrow : `${arrow} : ${labels.join('<br/>')}`));
 }
 
-/** The event with its guard, and below it the requirements that the guard does not name already. */
+/** The event with its guard, and beside it the requirements that the guard does not name already. */
 export function labelLines({ label, guard, requirements }: ChartTransition): string[] {
   const named = new Set(guardNames(guard));
   const others = requirements.filter((id) => !named.has(id));

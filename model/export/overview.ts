@@ -11,7 +11,7 @@ import { guardNames, guardText } from './guard.ts';
 export interface OverviewArrow {
   readonly from: string;
   readonly to: string;
-  /** Commands first, then reports, each once, in the order of the chart. */
+  /** The commands that lead there; where there is none, the reports and ticks that do. Each once, in order. */
   readonly events: readonly string[];
   /** Ids of the requirements that speak on the way, in ascending order. */
   readonly requirements: readonly string[];
@@ -63,7 +63,9 @@ export function overviewOf(chart: Chart): Overview {
       byCommand: arrow.moves.some(isCommand),
       ...wordsOf(chart, arrow.moves, direct, specified),
     }));
-  const kept = drawn.filter((arrow) => arrow.byCommand || !specified || !drawn.some((half) => isShortcut(arrow, half, drawn)));
+  const kept = drawn.filter(
+    (arrow) => arrow.byCommand || !specified || !drawn.some((half) => isShortcut(arrow, half, drawn)),
+  );
   return {
     states: tops,
     initial,
@@ -132,18 +134,15 @@ function wordsOf(
   const telling = byCommand ? moves.filter(isCommand) : [...moves, ...begun];
   const named = (steps: readonly ChartTransition[], trigger: ChartTransition['trigger']) =>
     steps.filter((step) => step.trigger === trigger).map(({ label }) => label);
-  const ids = telling.filter(counts).flatMap(({ requirements, guard }) => [
-    ...requirements,
-    ...guardNames(guard).filter((name) => /^[A-Z]+-\d+$/.test(name)),
-  ]);
+  const ids = telling
+    .filter(counts)
+    .flatMap(({ requirements, guard }) => [
+      ...requirements,
+      ...guardNames(guard).filter((name) => /^[A-Z]+-\d+$/.test(name)),
+    ]);
+  const commands = named([...moves, ...begun], 'command');
   return {
-    events: [
-      ...new Set([
-        ...named([...moves, ...begun], 'command'),
-        ...named(moves, 'report'),
-        ...named(moves, 'time'),
-      ]),
-    ],
+    events: [...new Set(commands.length > 0 ? commands : [...named(moves, 'report'), ...named(moves, 'time')])],
     requirements: [...new Set(ids)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })),
   };
 }

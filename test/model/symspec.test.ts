@@ -89,8 +89,8 @@ describe('the spec as a transition system', () => {
     expect(symspecFile.requirements.map(({ id }) => id)).toEqual(
       Array.from({ length: 12 }, (_, i) => `STATE-${i + 1}`),
     );
-    for (const { effect, always, step, says } of symspecFile.requirements) {
-      expect(effect ?? always ?? step).toBeDefined();
+    for (const { effects, always, step, says } of symspecFile.requirements) {
+      expect(effects ?? always ?? step).toBeDefined();
       expect(says.endsWith('.')).toBe(true);
     }
   });
@@ -123,7 +123,7 @@ describe('the spec as a transition system', () => {
   test('a spec that assigns the wrong type or an unknown variable is refused', () => {
     const wrong = (set: Record<string, string>) => ({
       ...symspecFile,
-      extensions: [{ id: 'X', says: '', effect: { when: 'true', set } }],
+      extensions: [{ id: 'X', says: '', effects: [{ when: 'true', set }] }],
     });
     expect(() => readSymspec(wrong({ vm_state: '1' }))).toThrow(expect.objectContaining({ reason: 'type' }));
     expect(() => readSymspec(wrong({ nobody: '1' }))).toThrow(expect.objectContaining({ reason: 'unknown-name' }));
@@ -150,7 +150,7 @@ describe('level 4: proved for unbounded counters', () => {
         ...symspecFile,
         requirements: symspecFile.requirements.map((entry) =>
           entry.id === 'STATE-2'
-            ? { ...entry, effect: { ...entry.effect!, when: 'vm_state = PENDING and image_exists' } }
+            ? { ...entry, effects: [{ ...entry.effects![0]!, when: 'vm_state = PENDING and image_exists' }] }
             : entry,
         ),
       };

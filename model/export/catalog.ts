@@ -1,0 +1,34 @@
+/** The machines of this package by name: what can be drawn, listed and watched. */
+import type { AnyStateMachine } from 'xstate';
+import { bootstrapMachine, execMachine } from '../../machines/daemon.ts';
+import { platformMachine } from '../../machines/platform.ts';
+import { proxyTokenMachine } from '../../machines/proxy-token.ts';
+import { sandboxMachine } from '../../machines/sandbox.ts';
+
+/** A machine that can be asked for by name. */
+export interface CatalogEntry {
+  readonly name: string;
+  /** One sentence, from the machine's own description. */
+  readonly title: string;
+  readonly machine: AnyStateMachine;
+}
+
+const machines: Readonly<Record<string, AnyStateMachine>> = {
+  sandbox: sandboxMachine,
+  platform: platformMachine,
+  bootstrap: bootstrapMachine,
+  exec: execMachine,
+  'proxy-token': proxyTokenMachine,
+};
+
+/** Every machine of `machines/`, the lifecycle first. */
+export const machineCatalog: readonly CatalogEntry[] = Object.entries(machines).map(([name, machine]) => ({
+  name,
+  title: machine.root.description ?? '',
+  machine,
+}));
+
+/** The machine of that name (or of that id), or `null`. */
+export function findMachine(name: string): CatalogEntry | null {
+  return machineCatalog.find((entry) => entry.name === name || entry.machine.id === name) ?? null;
+}
