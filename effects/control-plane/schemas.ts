@@ -11,7 +11,7 @@ const text = z.string().nullish().catch(null);
 const whole = z.union([z.number().int().nonnegative(), z.string().regex(/^\d+$/).transform(Number)]);
 const count = whole.nullish().catch(null);
 /** Seconds since the epoch in several disguises; read by `epochMs`. */
-const instant = z.unknown();
+const instant = z.unknown().optional();
 
 const idlePolicy = z
   .object({
