@@ -103,7 +103,7 @@ export type { AssembledLaunch, LaunchLogging, LaunchParts, LaunchRequest } from 
 export { checkClientToken, checkLaunch } from './control-plane/launch-guards.ts';
 export { runHookPayload, runHookPayloadCeiling } from './control-plane/payload.ts';
 export type { PayloadIdentity, PayloadSecrets } from './control-plane/payload.ts';
-export { mintAgentToken, mintClientToken } from './control-plane/client-token.ts';
+export { mintClientToken } from './control-plane/client-token.ts';
 export { assembleImage, defaultBaseImage, managedImageArn } from './control-plane/image-request.ts';
 export type { ImageRequest } from './control-plane/image-request.ts';
 export { defaultLogGroup } from './control-plane/images.ts';
@@ -126,3 +126,20 @@ export type {
   WireIdlePolicy,
   WireLogging,
 } from './control-plane/wire.ts';
+export { Sandbox } from './lifecycle/sandbox.ts';
+export type { AdoptRequest, RunOptions as SandboxRunOptions, SandboxOptions } from './lifecycle/sandbox.ts';
+export type { WaitOptions as LifecycleWaitOptions } from './lifecycle/sandbox-observer.ts';
+export type { RunRequest } from './lifecycle/launch-preparation.ts';
+export { leaked } from './lifecycle/teardown.ts';
+export type { TeardownReport, TerminateOptions } from './lifecycle/teardown.ts';
+export { adaptiveSchedules, referenceSchedules } from './lifecycle/schedules.ts';
+export type { Schedules } from './lifecycle/schedules.ts';
+export { controlPlaneActors, journaled } from './lifecycle/actors.ts';
+export type { ControlPlaneActorsOptions, SandboxActors } from './lifecycle/actors.ts';
+export { sandboxEffects } from './lifecycle/effects.ts';
+export type { Effect } from './lifecycle/effects.ts';
+export type { LifecycleChange } from './lifecycle/changes.ts';
+export type { TunnelIdentity } from './lifecycle/identity.ts';
+export { mintAgentToken } from './lifecycle/sealed-secrets.ts';
+export { isBilling, isLive, isReachable, isResumable, isTerminal } from './lifecycle/predicates.ts';
+export type { Reachability } from './lifecycle/predicates.ts';

@@ -44,12 +44,3 @@ function tail(text: string): string {
 export function mintClientToken(verb: TokenVerb, scope: string, entropy: Entropy): string {
   return `${verb}-${tail(scope)}-${randomHex(entropy, nonceBytes)}`;
 }
-
-/**
- * Mints an agent token: 32 random bytes as 64 hexadecimal digits. Secret.
- *
- * @throws VmchartError `Unexpected` when there is no randomness
- */
-export function mintAgentToken(entropy: Entropy): string {
-  return randomHex(entropy, 32);
-}
