@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createParser } from 'eventsource-parser';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { EventStreamParser, decodeExecEvent } from 'vmchart/effects';
 import type { EventFrame } from 'vmchart/effects';
 

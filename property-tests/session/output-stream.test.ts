@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Http, HttpRequest } from 'vmchart/effects';
 import { Session, VmchartError } from 'vmchart/effects';
 import { manualClock } from 'vmchart/adapters';

@@ -103,7 +103,7 @@ describe('to completion', () => {
     const clock = manualClock();
     const http = new DaemonRecorder(
       running,
-      { chunks: [frame.output(0, 'x')], then: 'stall' },
+      { chunks: [frame.output(0, 'x')], after: 'stall' },
       killed(true),
       exited(null, { signal: 15 }),
       acked(null, { signal: 15 }),

@@ -10,7 +10,7 @@ export type Reply =
   /** Chunks of a streamed body; `stall` never ends it, `cut` ends it with an error. */
   | {
       readonly chunks: readonly (string | Uint8Array)[];
-      readonly then?: 'end' | 'stall' | 'cut';
+      readonly after?: 'end' | 'stall' | 'cut';
       readonly headers?: Record<string, string>;
     }
   | { readonly cut: string; readonly reason?: string };
@@ -58,8 +58,8 @@ export class DaemonRecorder implements Http {
       open = false;
     };
     if ('chunks' in reply) {
-      const { chunks, then = 'end', headers = {} } = reply;
-      return { status: 200, headers, body: bodyOf(chunks, then), close };
+      const { chunks, after = 'end', headers = {} } = reply;
+      return { status: 200, headers, body: bodyOf(chunks, after), close };
     }
     const { status = 200, body = '', headers = {} } = reply;
     return { status, headers, body: bodyOf([typeof body === 'string' ? body : JSON.stringify(body)], 'end'), close };
@@ -78,11 +78,11 @@ export class DaemonRecorder implements Http {
 
 async function* bodyOf(
   chunks: readonly (string | Uint8Array)[],
-  then: 'end' | 'stall' | 'cut',
+  after: 'end' | 'stall' | 'cut',
 ): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk;
-  if (then === 'cut') throw new VmchartError({ wireKind: 'Transport' }, 'connection reset', { reason: 'cut' });
-  if (then === 'stall') await new Promise<never>(() => undefined);
+  if (after === 'cut') throw new VmchartError({ wireKind: 'Transport' }, 'connection reset', { reason: 'cut' });
+  if (after === 'stall') await new Promise<never>(() => undefined);
 }
 
 /** Mints `jwe-0`, `jwe-1`, … */

@@ -158,7 +158,7 @@ describe('streams', () => {
   test('FC-076 silence is a cut: the control plane tells whether there is anything left to attach to', async () => {
     for (const state of ['RUNNING', 'TERMINATED']) {
       const clock = manualClock();
-      const http = new DaemonRecorder({ chunks: [frame.output(0, 'x')], then: 'stall' }, { chunks: [frame.exit(1)] });
+      const http = new DaemonRecorder({ chunks: [frame.output(0, 'x')], after: 'stall' }, { chunks: [frame.exit(1)] });
       const { session } = testSession(http, { clock, vmState: async () => state });
       const work = collected(session.exec('e1').stream({ idleTimeoutMs: 30_000 }));
       work.catch(() => undefined);
@@ -177,7 +177,7 @@ describe('streams', () => {
 
   test('FC-076 an abort settles a silent stream at once and closes its connection', async () => {
     const clock = manualClock();
-    const http = new DaemonRecorder({ chunks: [frame.output(0, 'x')], then: 'stall' });
+    const http = new DaemonRecorder({ chunks: [frame.output(0, 'x')], after: 'stall' });
     const abort = new AbortController();
     const work = collected(testSession(http, { clock }).session.exec('e1').stream({ signal: abort.signal }));
     work.catch(() => undefined);

@@ -89,7 +89,7 @@ describe('split output', () => {
   test('SPL-06 cancelling one side of a stalled stream ends it', async () => {
     const { handle, http } = handleOf({
       chunks: [frame.output(0, 'a') + frame.output(1, 'b') + frame.output(2, 'c')],
-      then: 'stall',
+      after: 'stall',
     });
     const split = handle.split();
     const stderr = split.stderr.getReader();
@@ -129,7 +129,7 @@ describe('split output', () => {
 
   test('an abort fails both sides at once, even while one is unread', async () => {
     const abort = new AbortController();
-    const { handle, http } = handleOf({ chunks: [frame.output(0, 'a') + frame.output(1, 'b')], then: 'stall' });
+    const { handle, http } = handleOf({ chunks: [frame.output(0, 'a') + frame.output(1, 'b')], after: 'stall' });
     const split = handle.split({ signal: abort.signal });
     const stderr = split.stderr.getReader();
     const read = stderr.read();
