@@ -1,13 +1,16 @@
 /** What all parts of one emulator share. */
 import type { Clock, Credentials } from '../../effects/index.ts';
 import { defaultPlatformOptions } from '../../machines/index.ts';
+import type { BuildFailures } from './build-failure-queue.ts';
 import type { ChangeSource } from './change-feed.ts';
+import type { FaultSource } from './faults.ts';
 import type { GuestFactory } from './guest.ts';
 import type { Ids } from './ids.ts';
 import { defaultCredentials, defaultDelays } from './options.ts';
 import type { EmulatorDelays, EmulatorLimits, EmulatorOptions, UnverifiedOptions } from './options.ts';
 import type { EndpointServers } from './proxy/endpoint-servers.ts';
 import type { ProxyTokens } from './proxy/proxy-tokens.ts';
+import type { RecordKeeper } from './recorder.ts';
 import type { Work } from './work.ts';
 
 /** The options with every default filled in. */
@@ -36,6 +39,11 @@ export interface EmulatorContext {
   readonly changes: ChangeSource;
   readonly tokens: ProxyTokens;
   readonly endpoints: EndpointServers;
+  readonly buildFailures: BuildFailures;
+  readonly faults: FaultSource;
+  readonly recorder: RecordKeeper;
+  /** Aborted when the emulator closes. */
+  readonly closing: AbortSignal;
 }
 
 /** Fills in the defaults. */
@@ -57,6 +65,7 @@ export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
       filterAfterPage: true,
       replayedImageTokenWedges: false,
       deleteVersionInUse: false,
+      deleteOfMissing: 'not-found',
       mintOfTerminated: 'validation',
       mintOfPending: 'ok',
       ...options.unverified,

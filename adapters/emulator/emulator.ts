@@ -1,6 +1,7 @@
 /** What `startEmulator` returns. */
 import type { Clock, Credentials } from '../../effects/index.ts';
 import type { Cause, VmState } from '../../machines/index.ts';
+import type { BuildFailures } from './build-failure-queue.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import type { Faults } from './faults.ts';
 import type { Recorder } from './recorder.ts';
@@ -34,6 +35,8 @@ export interface Emulator extends AsyncDisposable {
   readonly notice: string;
   readonly clock: Clock;
   readonly faults: Faults;
+  /** Makes the next image builds fail. */
+  readonly builds: BuildFailures;
   readonly recorder: Recorder;
   /** Every change of state of every VM. */
   readonly events: ChangeFeed;

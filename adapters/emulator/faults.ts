@@ -19,8 +19,10 @@ export type FaultKind =
   | 'internal'
   /** 500 InsufficientCapacityException. */
   | 'capacity'
-  /** 502 with a page of HTML. */
+  /** 502 with a page of HTML; on an endpoint without a body. */
   | 'gateway'
+  /** 503 without a body. */
+  | 'unavailable'
   /** 404, as a service that is not yet consistent answers. */
   | 'not-found'
   /** 409 ConflictException. */
@@ -43,6 +45,7 @@ export const faultKinds: readonly FaultKind[] = [
   'internal',
   'capacity',
   'gateway',
+  'unavailable',
   'not-found',
   'conflict',
   'access-denied',
@@ -99,10 +102,14 @@ function makeChance(seed: number): () => number {
   };
 }
 
-/** Makes the set of faults; `take` picks the one that hits a request. */
-export function makeFaults(): Faults & {
+/** The set of faults as the emulator itself uses it. */
+export interface FaultSource extends Faults {
+  /** The fault that hits a request, if any; counts it. */
   take(operation: RecordedOperation, microvmId: string | null): Fault | null;
-} {
+}
+
+/** An empty set of faults. */
+export function makeFaults(): FaultSource {
   let added: { readonly fault: Fault; skip: number; left: number }[] = [];
   let byChance: (RandomFaults & { readonly chance: () => number }) | null = null;
 

@@ -27,11 +27,13 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 
 export { acceleratedClock } from './clocks.ts';
 export type { ClockMode, MovableClock } from './clocks.ts';
+export type { BuildFailures } from './build-failure-queue.ts';
 export type { ChangeFeed, StateChange } from './change-feed.ts';
 export type { EmulatedMicrovm, Emulator } from './emulator.ts';
 export type { Fault, FaultKind, Faults, RandomFaults } from './faults.ts';
 export { faultKinds } from './faults.ts';
 export type { Guest, GuestFactory, HookName } from './guest.ts';
+export type { BuildFailure } from './service/build-failures.ts';
 export { defaultCredentials, defaultDelays, serviceQuotas } from './options.ts';
 export type { EmulatorDelays, EmulatorLimits, EmulatorOptions, FrontOptions, UnverifiedOptions } from './options.ts';
 export type { RecordedOperation, RecordedRequest, Recorder } from './recorder.ts';

@@ -2,13 +2,14 @@
 import type { Server } from 'node:http';
 
 /**
- * Sets time limits that cut dead clients but no long transfer, and answers what cannot be parsed.
+ * Sets time limits that cut dead clients, and answers what cannot be parsed. `requestTimeoutMs` limits how long a
+ * request may take to arrive; 0 lets long transfers be.
  *
  * Idle connections are kept for longer than clients' pools do, so that none is closed under a request.
  */
-export function hardenServer(server: Server): void {
+export function hardenServer(server: Server, { requestTimeoutMs }: { readonly requestTimeoutMs: number }): void {
   server.headersTimeout = 30_000;
-  server.requestTimeout = 0;
+  server.requestTimeout = requestTimeoutMs;
   server.timeout = 0;
   server.keepAliveTimeout = 75_000;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

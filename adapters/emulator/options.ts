@@ -42,6 +42,8 @@ export interface FrontOptions {
   readonly replayedImageTokenWedges: boolean;
   /** Whether a version that a live VM uses can be deleted. */
   readonly deleteVersionInUse: boolean;
+  /** What deleting an image or a version that is gone answers. */
+  readonly deleteOfMissing: 'ok' | 'not-found';
   /** Whether a token can be minted for a terminated VM: 400 as for a suspend, or 200. */
   readonly mintOfTerminated: 'ok' | 'validation' | 'conflict';
   /** Whether a token can be minted while the VM is PENDING. */

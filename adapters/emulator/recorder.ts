@@ -1,8 +1,11 @@
 /** What came in: for tests that count calls, and for people who wonder. Secrets are left out. */
-import type { OperationName } from './control-plane/routes.ts';
+import { operationNames } from './control-plane/routes.ts';
 
 /** What a request asked for: an operation, a request through an endpoint, or a path that nobody knows. */
-export type RecordedOperation = OperationName | 'Endpoint' | 'Unknown';
+export const recordedOperations = [...operationNames, 'Endpoint', 'Unknown'] as const;
+
+/** One of them. */
+export type RecordedOperation = (typeof recordedOperations)[number];
 
 /** One request. */
 export interface RecordedRequest {
@@ -45,8 +48,14 @@ export function redact(value: unknown): unknown {
   );
 }
 
+/** The recorder as the emulator itself uses it. */
+export interface RecordKeeper extends Recorder {
+  /** Adds a request and returns it, for its outcome to be filled in. */
+  record(request: RecordedRequest): RecordedRequest;
+}
+
 /** Makes a recorder that keeps the latest `limit` requests. */
-export function makeRecorder(limit: number): Recorder & { record(request: RecordedRequest): RecordedRequest } {
+export function makeRecorder(limit: number): RecordKeeper {
   const requests: RecordedRequest[] = [];
   const counts = new Map<RecordedOperation, number>();
   return {

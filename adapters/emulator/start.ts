@@ -1,7 +1,10 @@
 /** Puts an emulator together and starts it. */
 import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemEntropy } from '../entropy.ts';
+import { adminPrefix, serveAdmin } from './admin.ts';
+import { makeBuildFailures } from './build-failure-queue.ts';
 import { makeChangeSource } from './change-feed.ts';
 import { isMovable, makeClock } from './clocks.ts';
 import { resolveOptions } from './context.ts';
@@ -11,12 +14,15 @@ import type { FrontDoor } from './control-plane/front-door.ts';
 import { makeRateLimit } from './control-plane/limits.ts';
 import { operations } from './control-plane/operations/index.ts';
 import type { SignatureCheck } from './control-plane/signatures.ts';
+import { declineUpgrade, wantsWebSocket } from './declined-upgrade.ts';
 import type { EmulatedMicrovm, Emulator } from './emulator.ts';
 import { makeFaults } from './faults.ts';
 import type { GuestFactory } from './guest.ts';
 import { makeIds } from './ids.ts';
 import { hardenServer } from './loopback-server.ts';
 import type { EmulatorOptions } from './options.ts';
+import { unknownHost } from './proxy/denials.ts';
+import { sendDenial, sendUpgradeDenial, serveEndpoint, serveUpgrade } from './proxy/endpoint.ts';
 import { makeEndpointServers } from './proxy/endpoint-servers.ts';
 import { makeProxyTokens } from './proxy/proxy-tokens.ts';
 import { makeRecorder } from './recorder.ts';
@@ -59,6 +65,11 @@ function describe(microvm: Microvm, region: Region): EmulatedMicrovm {
   };
 }
 
+/** Whether a host is that of an endpoint, of a VM that exists or not. */
+function isEndpointHost(host: string | undefined): boolean {
+  return /\.lambda-microvm\.[a-z0-9-]+\.on\.aws(:\d+)?$/i.test(host ?? '');
+}
+
 /** Starts an emulator; see `startEmulator`. */
 export async function start(options: EmulatorOptions): Promise<Emulator> {
   const resolved = resolveOptions(options);
@@ -69,14 +80,27 @@ export async function start(options: EmulatorOptions): Promise<Emulator> {
   const endpoints = makeEndpointServers(resolved.endedEndpointsKept);
   const work = makeWork();
   const tokens = makeProxyTokens(clock, ids);
-  const context: EmulatorContext = { options: resolved, clock, ids, work, guests, changes, tokens, endpoints };
+  const closing = new AbortController();
+  const buildFailures = makeBuildFailures();
+  const context: EmulatorContext = {
+    options: resolved,
+    clock,
+    ids,
+    work,
+    guests,
+    changes,
+    tokens,
+    endpoints,
+    buildFailures,
+    faults: makeFaults(),
+    recorder: makeRecorder(options.recordedRequests ?? 10_000),
+    closing: closing.signal,
+  };
   const regions = new Map<string, Region>();
   const door: FrontDoor = {
     context,
     operations,
     regions,
-    faults: makeFaults(),
-    recorder: makeRecorder(options.recordedRequests ?? 10_000),
     limit: makeRateLimit(clock, resolved.limits),
     checkSignature: resolved.verifySignatures
       ? lazySignatureCheck(context, (options.clock ?? 'real') === 'real')
@@ -85,9 +109,15 @@ export async function start(options: EmulatorOptions): Promise<Emulator> {
   const home = regionOf(door, resolved.region);
 
   const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => {
-    serveControlPlane(door, request, response).catch(() => response.destroy());
+    serve(request, response).catch(() => response.destroy());
   });
-  hardenServer(server);
+  server.on('upgrade', (request, socket, head) => {
+    if (!wantsWebSocket(request)) return declineUpgrade(request, socket, (response) => serve(request, response));
+    const microvm = microvmOfHost(request);
+    if (microvm === null) return sendUpgradeDenial(socket, unknownHost, ids.uuid());
+    serveUpgrade(context, microvm, request, socket, head).catch(() => socket.destroy());
+  });
+  hardenServer(server, { requestTimeoutMs: resolved.endpointForm === 'bare-host' ? 0 : 60_000 });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, '127.0.0.1', resolve);
@@ -116,26 +146,46 @@ export async function start(options: EmulatorOptions): Promise<Emulator> {
     await work.settled(graceMs);
   }
 
+  /** With bare hosts one port serves all endpoints; the host tells which. */
+  function microvmOfHost({ headers }: IncomingMessage): Microvm | null {
+    const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
+    for (const [microvm] of microvms()) if (microvm.facts.endpointHost === host) return microvm;
+    return null;
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url?.startsWith(adminPrefix) === true) return await serveAdmin(emulator, request, response);
+    if (isEndpointHost(request.headers.host)) {
+      const microvm = microvmOfHost(request);
+      if (microvm !== null) return await serveEndpoint(context, microvm, request, response);
+      request.resume();
+      return sendDenial(response, unknownHost, ids.uuid());
+    }
+    return await serveControlPlane(door, request, response);
+  }
+
   let closed: Promise<void> | null = null;
   async function close(): Promise<void> {
     const stopped = new Promise<void>((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
     });
+    closing.abort();
     for (const [microvm] of microvms()) microvm.close();
     await Promise.all([stopped, endpoints.close(), guests.close()]);
     changes.close();
   }
 
-  return {
+  const emulator: Emulator = {
     endpoint,
     region: resolved.region,
     credentials: resolved.credentials,
     imageArn: home.imageArn(resolved.imageName),
     notice: guests.notice,
     clock,
-    faults: door.faults,
-    recorder: door.recorder,
+    faults: context.faults,
+    builds: buildFailures,
+    recorder: context.recorder,
     events: changes.feed,
     adminToken: ids.bytes(24).toString('base64url'),
     vms: () => [...microvms()].map(([microvm, region]) => describe(microvm, region)),
@@ -152,4 +202,5 @@ export async function start(options: EmulatorOptions): Promise<Emulator> {
     close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => (closed ??= close()),
   };
+  return emulator;
 }

@@ -8,6 +8,7 @@ import type { OperationName } from './routes.ts';
 export interface Call {
   readonly context: EmulatorContext;
   readonly region: Region;
+  readonly operation: OperationName;
   readonly labels: readonly string[];
   readonly query: ReadonlyMap<string, readonly string[]>;
   readonly body: JsonObject;

@@ -1,18 +1,18 @@
 /** The control plane's HTTP front: from raw requests to operations and back (`control-plane-api.md` 2, 10). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EmulatorContext } from '../context.ts';
-import type { Fault, makeFaults } from '../faults.ts';
+import type { Fault } from '../faults.ts';
 import { redact } from '../recorder.ts';
-import type { makeRecorder, RecordedRequest } from '../recorder.ts';
+import type { RecordedRequest } from '../recorder.ts';
 import { Region } from '../service/region.ts';
 import { readBody } from './body.ts';
-import type { Answer, Operations } from './call.ts';
+import type { Answer, Operation } from './call.ts';
 import { isObject, UnreadableBody } from './constraints.ts';
 import type { JsonObject } from './constraints.ts';
 import { gatewayPage, refusalOf } from './fault-answers.ts';
 import type { RateLimit } from './limits.ts';
 import { findRoute, readQuery } from './routes.ts';
-import type { Route } from './routes.ts';
+import type { OperationName, Route } from './routes.ts';
 import { ServiceError } from './service-error.ts';
 import { scopeRegion } from './signatures.ts';
 import type { SignatureCheck } from './signatures.ts';
@@ -20,10 +20,8 @@ import type { SignatureCheck } from './signatures.ts';
 /** What the front needs. */
 export interface FrontDoor {
   readonly context: EmulatorContext;
-  readonly operations: Operations;
+  readonly operations: ReadonlyMap<OperationName, Operation>;
   readonly regions: Map<string, Region>;
-  readonly faults: ReturnType<typeof makeFaults>;
-  readonly recorder: ReturnType<typeof makeRecorder>;
   readonly limit: RateLimit;
   /** Null: signatures are not checked. Loaded with the first request. */
   readonly checkSignature: (() => Promise<SignatureCheck>) | null;
@@ -105,9 +103,11 @@ async function perform(
   const refusal = fault === null ? null : refusalOf(fault, route.labels[0] ?? null);
   if (refusal !== null) throw refusal;
   door.limit(name, route.operation);
-  const operation = door.operations[route.operation];
+  const operation = door.operations.get(route.operation);
   if (operation === undefined) return unknownRoute;
-  const call = { context, region: regionOf(door, name), labels: route.labels, query, body: parseBody(body) };
+  const { operation: operationName, labels } = route;
+  const region = regionOf(door, name);
+  const call = { context, region, operation: operationName, labels, query, body: parseBody(body) };
   const answer: Answer = await operation(call);
   if (fault?.kind === 'garbage')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"items":[' };
@@ -144,7 +144,8 @@ export async function serveControlPlane(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { context, recorder, faults } = door;
+  const { context } = door;
+  const { recorder, faults } = context;
   const requestId = context.ids.uuid();
   const [rawPath = '/', rawQuery = ''] = (request.url ?? '/').split('?', 2);
   const route = findRoute(request.method ?? '', rawPath);
@@ -171,6 +172,8 @@ export async function serveControlPlane(
     reply = json(413, { message: 'Request size limit exceeded' }, { connection: 'close' });
   } else if (fault?.kind === 'gateway') {
     reply = html(502, gatewayPage);
+  } else if (fault?.kind === 'unavailable') {
+    reply = html(503, '');
   } else {
     try {
       reply = await perform(door, request, route, rawPath, rawQuery, body, fault);
@@ -180,6 +183,6 @@ export async function serveControlPlane(
   }
   recorded.status = reply.status;
   if (fault?.kind === 'lost-answer') return breakConnection(request, recorded);
-  if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000);
+  if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000, context.closing);
   send(response, reply, requestId);
 }

@@ -36,22 +36,25 @@ export class ServiceError extends Error {
   readonly status: number;
   readonly text: string | null;
   readonly retryAfterSec: number | null;
+  /** A few refusals, such as those of another account's ARN, spell it with a capital. */
+  readonly #messageMember: 'message' | 'Message';
 
   constructor(
     name: ServiceErrorName,
     text: string | null,
-    options: { readonly status?: number; readonly retryAfterSec?: number } = {},
+    options: { readonly status?: number; readonly retryAfterSec?: number; readonly capitalMessage?: boolean } = {},
   ) {
     super(text ?? name);
     this.name = name;
     this.text = text;
     this.status = options.status ?? serviceErrorStatus[name];
     this.retryAfterSec = options.retryAfterSec ?? null;
+    this.#messageMember = options.capitalMessage === true ? 'Message' : 'message';
   }
 
   /** The body as the service writes it. */
   toBody(): Record<string, string | null> {
-    const body: Record<string, string | null> = { message: this.text };
+    const body: Record<string, string | null> = { [this.#messageMember]: this.text };
     for (const member of members[this.name] ?? []) body[member] = null;
     return body;
   }

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { declineUpgrade, wantsWebSocket } from '../declined-upgrade.ts';
 import { hardenServer } from '../loopback-server.ts';
 import type { EmulatorContext } from '../context.ts';
 import type { Microvm } from '../service/microvm.ts';
@@ -47,9 +48,12 @@ export function makeEndpointServers(keepEnded: number): EndpointServers {
         serveEndpoint(context, microvm, request, response).catch(() => response.destroy());
       });
       server.on('upgrade', (request, socket, head) => {
+        if (!wantsWebSocket(request)) {
+          return declineUpgrade(request, socket, (response) => serveEndpoint(context, microvm, request, response));
+        }
         serveUpgrade(context, microvm, request, socket, head).catch(() => socket.destroy());
       });
-      hardenServer(server);
+      hardenServer(server, { requestTimeoutMs: 0 });
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(0, '127.0.0.1', resolve);

@@ -6,6 +6,7 @@ import type { EmulatorContext } from '../context.ts';
 import type { Microvm } from '../service/microvm.ts';
 import { denialHeaders, nobodyListens, unreachable } from './denials.ts';
 import type { Denial } from './denials.ts';
+import { faultDenial } from './endpoint-faults.ts';
 import { forward } from './forward.ts';
 import { checkGate } from './gate.ts';
 import { forwardUpgrade } from './upgrade.ts';
@@ -26,7 +27,7 @@ export function sendUpgradeDenial(socket: Duplex, denial: Denial, requestId: str
   socket.end(`HTTP/1.1 ${denial.status} ${STATUS_CODES[denial.status] ?? ''}\r\n${lines.join('')}\r\n${denial.text}`);
 }
 
-/** A way inside: the guest's port, or why there is none. */
+/** A way inside: a connection to the guest's port, or why there is none. */
 async function open(
   context: EmulatorContext,
   microvm: Microvm,
@@ -45,6 +46,25 @@ async function open(
   return { upstream: connectUpstream(guest, verdict.port) };
 }
 
+/** Puts a request into the record. */
+function record(context: EmulatorContext, microvm: Microvm, request: IncomingMessage, requestId: string) {
+  const { microvmId } = microvm.facts;
+  const fault = context.faults.take('Endpoint', microvmId);
+  const recorded = context.recorder.record({
+    operation: 'Endpoint',
+    method: request.method ?? '',
+    path: request.url ?? '/',
+    body: null,
+    region: null,
+    microvmId,
+    at: context.clock.now(),
+    requestId,
+    fault: fault?.kind ?? null,
+    status: null,
+  });
+  return { fault, recorded };
+}
+
 /** Serves one request to the VM. */
 export async function serveEndpoint(
   context: EmulatorContext,
@@ -53,10 +73,21 @@ export async function serveEndpoint(
   response: ServerResponse,
 ): Promise<void> {
   const requestId = context.ids.uuid();
-  const way = await open(context, microvm, request, false);
+  const { fault, recorded } = record(context, microvm, request, requestId);
+  if (fault?.kind === 'lost-request') {
+    request.socket.destroy();
+    return;
+  }
+  if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000, context.closing);
+  const deny = (denial: Denial) => {
+    recorded.status = denial.status;
+    sendDenial(response, denial, requestId);
+  };
+  const faulty = faultDenial(fault);
+  const way = faulty === null ? await open(context, microvm, request, false) : { denial: faulty };
   if ('denial' in way) {
     request.resume();
-    sendDenial(response, way.denial, requestId);
+    deny(way.denial);
     return;
   }
   if (response.destroyed || request.socket.destroyed) {
@@ -70,7 +101,12 @@ export async function serveEndpoint(
     upstream: way.upstream,
     requestId,
     onBytes: () => microvm.noteBytes(),
-    deny: (denial) => sendDenial(response, denial, requestId),
+    onAnswer: (status) => {
+      if (fault?.kind === 'lost-answer') return false;
+      recorded.status = status;
+      return true;
+    },
+    deny,
   });
   response.on('close', microvm.track({ destroy: breakOff }));
 }
@@ -84,10 +120,22 @@ export async function serveUpgrade(
   head: Buffer,
 ): Promise<void> {
   const requestId = context.ids.uuid();
+  const { fault, recorded } = record(context, microvm, request, requestId);
+  // Whatever happens to the client's connection, it ends there.
   socket.on('error', () => socket.destroy());
-  const way = await open(context, microvm, request, true);
+  if (fault?.kind === 'lost-request' || fault?.kind === 'lost-answer') {
+    socket.destroy();
+    return;
+  }
+  if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000, context.closing);
+  const deny = (denial: Denial) => {
+    recorded.status = denial.status;
+    sendUpgradeDenial(socket, denial, requestId);
+  };
+  const faulty = faultDenial(fault);
+  const way = faulty === null ? await open(context, microvm, request, true) : { denial: faulty };
   if ('denial' in way) {
-    sendUpgradeDenial(socket, way.denial, requestId);
+    deny(way.denial);
     return;
   }
   if (socket.destroyed) {
@@ -101,7 +149,10 @@ export async function serveUpgrade(
     upstream: way.upstream,
     requestId,
     onBytes: () => microvm.noteBytes(),
-    deny: (denial) => sendUpgradeDenial(socket, denial, requestId),
+    onAnswer: (status) => {
+      recorded.status = status;
+    },
+    deny,
   });
   socket.on('close', microvm.track({ destroy: breakOff }));
 }

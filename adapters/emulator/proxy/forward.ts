@@ -30,6 +30,8 @@ export interface Exchange {
   readonly upstream: Duplex;
   readonly requestId: string;
   readonly onBytes: () => void;
+  /** The guest answered; false breaks the exchange off before the client learns of it. */
+  readonly onAnswer: (status: number) => boolean;
   readonly deny: (denial: Denial) => void;
 }
 
@@ -38,7 +40,7 @@ export interface Exchange {
  *
  * An upstream that fails before it answered is a 502; afterwards the client's connection breaks, as it would live.
  */
-export function forward({ request, response, upstream, requestId, onBytes, deny }: Exchange): () => void {
+export function forward({ request, response, upstream, requestId, onBytes, onAnswer, deny }: Exchange): () => void {
   const headers = filterHeaders(request.rawHeaders, stopsAtProxy);
   headers.push('x-amzn-requestid', requestId, 'connection', 'close');
   const outgoing = httpRequest({
@@ -55,6 +57,10 @@ export function forward({ request, response, upstream, requestId, onBytes, deny 
   };
 
   outgoing.on('response', (incoming) => {
+    if (!onAnswer(incoming.statusCode ?? 502)) {
+      breakOff();
+      return;
+    }
     const answered = filterHeaders(
       incoming.rawHeaders,
       (name) => hopByHop.has(name) || name === 'transfer-encoding' || name === 'x-amzn-requestid',

@@ -15,6 +15,7 @@ export interface Upgrade {
   readonly upstream: Duplex;
   readonly requestId: string;
   readonly onBytes: () => void;
+  readonly onAnswer: (status: number) => void;
   readonly deny: (denial: Denial) => void;
 }
 
@@ -28,7 +29,16 @@ function writeHead(socket: Duplex, status: number, reason: string, headers: read
  * Forwards the handshake without the proxy's own subprotocols, then bytes both ways. When the guest chooses no
  * subprotocol the proxy supplies its own. Returns a function that breaks the connection off.
  */
-export function forwardUpgrade({ request, socket, head, upstream, requestId, onBytes, deny }: Upgrade): () => void {
+export function forwardUpgrade({
+  request,
+  socket,
+  head,
+  upstream,
+  requestId,
+  onBytes,
+  onAnswer,
+  deny,
+}: Upgrade): () => void {
   const { marker, application } = readProtocols(request);
   const headers = filterHeaders(
     request.rawHeaders,
@@ -52,6 +62,7 @@ export function forwardUpgrade({ request, socket, head, upstream, requestId, onB
 
   outgoing.on('upgrade', (incoming, guestSocket, guestHead) => {
     open = true;
+    onAnswer(101);
     const answered = filterHeaders(incoming.rawHeaders, (name) => name === 'x-amzn-requestid');
     if (marker && incoming.headers['sec-websocket-protocol'] === undefined) {
       answered.push('sec-websocket-protocol', 'lambda-microvms');
@@ -68,6 +79,7 @@ export function forwardUpgrade({ request, socket, head, upstream, requestId, onB
     socket.pipe(guestSocket);
   });
   outgoing.on('response', (incoming) => {
+    onAnswer(incoming.statusCode ?? 502);
     // The guest answered the handshake with an ordinary response: the client gets it, then the end.
     const answered = filterHeaders(
       incoming.rawHeaders,

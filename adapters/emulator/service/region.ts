@@ -1,5 +1,6 @@
 /** What the emulated service holds in one region: images, VMs and the client tokens it remembers. */
 import type { EmulatorContext } from '../context.ts';
+import { snapshotOf } from './build-failures.ts';
 import type { Image, ImageConfiguration } from './image.ts';
 import type { Microvm } from './microvm.ts';
 
@@ -98,11 +99,7 @@ function defaultImage(region: Region, context: EmulatorContext): Image {
           createdWall,
           state: 'SUCCESSFUL',
           stateReason: null,
-          snapshotBuild: {
-            memorySnapshotSizeInBytes: 597_000_000,
-            codeInstallSizeInBytes: 48_000_000,
-            diskSnapshotSizeInBytes: 210_000_000,
-          },
+          snapshotBuild: snapshotOf(null, 2048),
         })),
       },
     ],

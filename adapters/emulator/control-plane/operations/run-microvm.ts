@@ -8,6 +8,8 @@ import type { Region } from '../../service/region.ts';
 import type { Answer, Call } from '../call.ts';
 import { useClientToken } from '../client-tokens.ts';
 import { isObject, makeConstraints } from '../constraints.ts';
+import { refuseForeignArn } from '../find-image.ts';
+import { roleArnPattern } from '../image-request.ts';
 import type { JsonObject } from '../constraints.ts';
 import { checkConnectors } from '../connectors.ts';
 import { conflict, invalid, notFound, ServiceError } from '../service-error.ts';
@@ -29,16 +31,15 @@ interface Launch {
   readonly egress: readonly string[];
 }
 
-const roleArn = {
-  regex: /^arn:aws[a-z-]*:iam::[0-9]{12}:role\/?[a-zA-Z_0-9+=,.@\-_/]+$/,
-  shown: 'arn:aws[a-z\\-]*:iam::[0-9]{12}:role/?[a-zA-Z_0-9+=,.@\\-_/]+',
-};
-
 function readLaunch(body: JsonObject): Launch {
   const constraints = makeConstraints();
   const imageIdentifier = constraints.string(body, 'imageIdentifier', { required: true, min: 1, max: 256 });
   const imageVersion = constraints.string(body, 'imageVersion', { min: 1, max: 2048 });
-  const executionRoleArn = constraints.string(body, 'executionRoleArn', { min: 20, max: 2048, pattern: roleArn });
+  const executionRoleArn = constraints.string(body, 'executionRoleArn', {
+    min: 20,
+    max: 2048,
+    pattern: roleArnPattern,
+  });
   const policy = constraints.object(body, 'idlePolicy');
   let idlePolicy: LaunchFacts['idlePolicy'] = null;
   if (policy !== undefined) {
@@ -89,13 +90,7 @@ function checkProse(launch: Launch): void {
 
 function findVersion(region: Region, launch: Launch): { image: Image; version: ImageVersion } {
   const { imageIdentifier, imageVersion } = launch;
-  if (/:microvm-image\//.test(imageIdentifier)) {
-    // The service sees no image in such an ARN, and so nobody who may use it.
-    throw new ServiceError(
-      'AccessDeniedException',
-      `User is not authorized to perform: lambda:RunMicrovm on resource: ${imageIdentifier}`,
-    );
-  }
+  refuseForeignArn(imageIdentifier, region.accountId, 'RunMicrovm');
   const image = region.images.get(imageIdentifier);
   const version = image === undefined ? undefined : versionToLaunch(image, imageVersion);
   if (image === undefined || version === undefined) {
