@@ -1,0 +1,166 @@
+/** The daemon `agentd` of one emulated VM, faithful on the wire (`agentd-protocol.md`). */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Clock, Entropy } from '../../../effects/index.ts';
+import type { Guest } from '../guest.ts';
+import { createGate } from '../guest/gate.ts';
+import type { VmFiles } from '../guest/vm-files.ts';
+import type { VmProcesses } from '../guest/vm-processes.ts';
+import { createAlarms } from './alarms.ts';
+import { createBootstrap } from './bootstrap.ts';
+import { createExecRegistry } from './exec-registry.ts';
+import { execRoutes, workingDirectory } from './exec-routes.ts';
+import { runHandler } from './handlers.ts';
+import { healthRoute } from './health.ts';
+import { createHooks } from './hooks.ts';
+import { repairIdentity } from './identity-repair.ts';
+import type { IdentityStep } from './identity-repair.ts';
+import { imageEnvironment, readSettings } from './options.ts';
+import type { DaemonOptions } from './options.ts';
+import { decodeEnvelope, decodePayload } from './payload.ts';
+import { Refusal } from './replies.ts';
+import { createRouter } from './router.ts';
+
+export type { DaemonGeneration, DaemonOptions, DaemonSettings } from './options.ts';
+
+/** What a daemon stands on. */
+export interface DaemonWorld {
+  readonly microvmId: string;
+  /** The environment of the daemon: the image's variables and `AGENTD_*` settings. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly options: DaemonOptions;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly processes: VmProcesses;
+  readonly files: VmFiles;
+}
+
+/** The daemon's side of a {@link Guest}. */
+export interface Daemon extends Pick<Guest, 'hook' | 'handle' | 'upgrade' | 'onExit'> {
+  readonly port: number;
+  /** Stops answering and acting; open connections break, as they do at a suspend. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends for good. */
+  close(): void;
+}
+
+/** Starts a daemon that nothing is installed in. */
+export function createDaemon(world: DaemonWorld): Daemon {
+  const { files, processes, entropy, options } = world;
+  const settings = readSettings(world.environment, options.settings);
+  const powerOff = options.generation?.powerOff ?? false;
+  const imageEnv = imageEnvironment(world.environment);
+  const gate = createGate();
+  const alarms = createAlarms(world.clock, gate);
+  const bootstrap = createBootstrap(world.clock, entropy);
+  const slowReaders = options.slowReaders ?? 'gap';
+  const registry = createExecRegistry({ settings, slowReaders, alarms, gate, processes });
+  const exitListeners = new Set<(exitCode: number) => void>();
+  const open = new Set<ServerResponse>();
+  let identitySteps: readonly IdentityStep[] = [];
+  let closed = false;
+
+  const launchEnv = () => bootstrap.installed()?.env ?? {};
+  const hooks = createHooks({
+    wallSeconds: alarms.wallSeconds,
+    install(envelope) {
+      const outcome = bootstrap.offer(decodePayload(decodeEnvelope(envelope)));
+      if (outcome === 'refused') throw new Refusal(409, null);
+      if (outcome === 'installed' && settings.repairIdentity) identitySteps = repairIdentity(files, entropy);
+      return outcome;
+    },
+    handle: (name) =>
+      runHandler(name, {
+        files,
+        processes,
+        alarms,
+        budgetMs: settings.hookHandlerTimeoutMs,
+        env: { ...world.environment, ...launchEnv() },
+      }),
+  });
+  const availableBytes = options.diskAvailableBytes ?? (() => files.availableBytes(workingDirectory));
+
+  const route = createRouter(
+    [
+      ...hooks.routes,
+      healthRoute({
+        settings,
+        bootstrapped: () => bootstrap.installed() !== null,
+        availableBytes,
+        hooks: () => hooks,
+        identitySteps: () => identitySteps,
+        execs: () => {
+          const all = registry.all();
+          return { total: all.length, unpublished: all.filter(({ outcome }) => outcome === null).length };
+        },
+        imageEnvKeys: Object.keys(imageEnv).length,
+        powerOff,
+      }),
+      ...execRoutes({
+        settings,
+        files,
+        registry,
+        imageEnv,
+        launchEnv,
+        canPowerOff: powerOff,
+        powerOff: () => {
+          for (const listener of exitListeners) listener(0);
+          exitListeners.clear();
+        },
+      }),
+    ],
+    settings,
+    bootstrap.authorize,
+  );
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.on('error', () => undefined);
+    request.on('error', () => undefined);
+    // A frozen daemon does not answer; who still waits when it goes on is served.
+    await gate.pass();
+    if (closed || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    open.add(response);
+    response.once('close', () => open.delete(response));
+    response.setHeader('microvms-agentd-version', settings.version);
+    await route(request, response);
+  };
+
+  const breakConnections = (): void => {
+    for (const response of open) response.destroy();
+    open.clear();
+  };
+
+  return {
+    port: settings.port,
+    async hook(name, body) {
+      await gate.pass();
+      if (closed) return { status: 502 };
+      try {
+        await hooks.call(name, body === null ? null : Buffer.from(JSON.stringify(body)));
+        return { status: 200 };
+      } catch (error) {
+        return { status: error instanceof Refusal ? error.status : 500 };
+      }
+    },
+    handle: (request, response) => void serve(request, response),
+    upgrade(_request: IncomingMessage, socket: Duplex) {
+      socket.destroy();
+    },
+    onExit: (listener) => void exitListeners.add(listener),
+    freeze() {
+      gate.close();
+      breakConnections();
+    },
+    thaw: () => gate.open(),
+    close() {
+      closed = true;
+      alarms.close();
+      gate.open();
+      breakConnections();
+    },
+  };
+}
