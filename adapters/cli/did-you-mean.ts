@@ -26,7 +26,7 @@ export function editDistance(from: string, to: string): number {
 /** The nearest of the known words, or `null` when none is near enough to be worth a guess. */
 export function nearest(word: string, known: readonly string[]): string | null {
   let found: string | null = null;
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let least = Math.max(1, Math.round(word.length * 0.4)) + 1;
   for (const candidate of known) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < least) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The executable: joins the program to the process. */
 import { Terminal } from './output/terminal.ts';
-import { runProgram, wantsJson } from './program.ts';
+import { outputWanted, runProgram } from './program.ts';
 import { ProcessInterrupts } from './signals.ts';
 
 /** How long the process may take to end by itself once all is done, in milliseconds. */
@@ -12,7 +12,7 @@ const interrupts = new ProcessInterrupts();
 const terminal = new Terminal({
   stdout: process.stdout,
   stderr: process.stderr,
-  json: wantsJson(words),
+  ...outputWanted(words),
   environment: process.env,
 });
 // Nothing should get here. If it does, what was launched is still torn down, and no stack trace is shown.

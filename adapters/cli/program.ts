@@ -21,10 +21,14 @@ export interface ProgramHost {
   readonly commands?: readonly CommandEntry[];
 }
 
-/** Whether one JSON object is asked for; known before anything else, so that a usage error is one too. */
-export function wantsJson(words: readonly string[]): boolean {
+/** What the words say of the output; known before anything else, so that a usage error is JSON too. */
+export function outputWanted(words: readonly string[]): { readonly json: boolean; readonly quiet: boolean } {
   const end = words.indexOf('--');
-  return (end === -1 ? words : words.slice(0, end)).some((word) => word === '--json' || word === '--json=true');
+  const own = end === -1 ? words : words.slice(0, end);
+  return {
+    json: own.some((word) => word === '--json' || word === '--json=true'),
+    quiet: own.some((word) => word === '--quiet' || word === '-q'),
+  };
 }
 
 /** Runs one command line and returns the exit code. Never throws. */

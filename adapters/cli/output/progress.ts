@@ -43,7 +43,7 @@ export function beginStep(terminal: Terminal, text: string): Step {
     open = false;
     clearInterval(timer);
     if (terminal.live) terminal.draw('\r\u001B[2K');
-    terminal.note(`${mark} ${last} ${terminal.paint.quiet(elapsed(startedAt).time)}`);
+    terminal.progress(`${mark} ${last} ${terminal.paint.quiet(elapsed(startedAt).time)}`);
   };
   return {
     update(text) {

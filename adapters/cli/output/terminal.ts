@@ -11,6 +11,8 @@ export interface TerminalOptions {
   readonly stdout: Sink;
   readonly stderr: Sink;
   readonly json: boolean;
+  /** No progress. */
+  readonly quiet?: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -22,6 +24,7 @@ export interface TerminalOptions {
  */
 export class Terminal {
   readonly json: boolean;
+  readonly quiet: boolean;
   /** Colours for stderr. */
   readonly paint: Paint;
   /** Colours for stdout. */
@@ -31,6 +34,7 @@ export class Terminal {
 
   constructor(options: TerminalOptions) {
     this.json = options.json;
+    this.quiet = options.quiet === true;
     this.#stdout = options.stdout;
     this.#stderr = options.stderr;
     this.paint = painter(options.stderr, options.environment);
@@ -41,7 +45,7 @@ export class Terminal {
 
   /** Whether a person is looking at stderr, so that a line may be redrawn. */
   get live(): boolean {
-    return this.#stderr.isTTY === true && !this.json;
+    return this.#stderr.isTTY === true && !this.json && !this.quiet;
   }
 
   /** The width to draw for. */
@@ -59,7 +63,12 @@ export class Terminal {
     await write(this.#stderr, chunk);
   }
 
-  /** A line for people, on stderr. */
+  /** A line of progress, on stderr; left out when quiet. */
+  progress(line: string): void {
+    if (!this.quiet) this.note(line);
+  }
+
+  /** A line that people have to see, on stderr. */
   note(line: string): void {
     if (!broken(this.#stderr)) this.#stderr.write(`${line}\n`);
   }

@@ -1,0 +1,3 @@
+export async function runAndKeep(_plan: any, _context: any): Promise<never> {
+  throw new Error('soon');
+}
