@@ -43,13 +43,14 @@ const moments: readonly number[] = (() => {
 /**
  * The default: looks about every 150 ms at first, then ever less often, and every five seconds in the end.
  *
- * The moments are fixed points in time, so a slow answer does not push later looks back. Over launches
- * spread evenly between 0.3 s and 3 s the mean lag of noticing stays below the larger of 150 ms and a
- * tenth of the launch, with at most 25 looks in the first ten seconds.
+ * The moments are fixed points in time, so the time that an answer takes is not added to the gap; a look that
+ * is late for its moment is made at once. Over launches spread evenly between 0.3 s and 3 s the mean lag of
+ * noticing stays below the larger of 150 ms and a tenth of the launch, with at most 25 looks in the first ten
+ * seconds.
  */
-export const adaptiveSchedule: Schedule = (_attempt, elapsedMs) => {
-  const next = moments.find((moment) => moment > elapsedMs);
-  return next === undefined ? longestGapMs : next - elapsedMs;
+export const adaptiveSchedule: Schedule = (attempt, elapsedMs) => {
+  const next = moments[attempt];
+  return next === undefined ? longestGapMs : Math.max(0, next - elapsedMs);
 };
 
 /** For images: half a second at first, a tenth of the time already waited later, fifteen seconds at most. */
