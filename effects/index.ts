@@ -35,6 +35,8 @@ export type { ProxyAuthOptions } from './session/proxy-auth.ts';
 export type { Bearer } from './session/transport.ts';
 export { defaultReadyTimeoutMs } from './session/health.ts';
 export type { HandlerOutcome, Health, HookObservation, IdentityStep, ReadyOptions } from './session/health.ts';
+export { KeepAwake, keepAwakePolicy } from './session/keep-awake.ts';
+export type { KeepAwakeOptions, KeepAwakeReport } from './session/keep-awake.ts';
 export type { ProcGroup } from './session/procs.ts';
 export type { ExecEvent, ExitEvent, GapEvent, OutputEvent, OutputSide } from './session/exec-events.ts';
 export { decodeExecEvent } from './session/exec-events.ts';

@@ -99,3 +99,11 @@ export type {
 } from './daemon.ts';
 export { backoffMs, outputStreamMachine } from './output-stream.ts';
 export type { OutputStreamContext, OutputStreamEvent, StreamPolicy } from './output-stream.ts';
+export { failedPollRetryMs, keepAwakeMachine } from './keep-awake.ts';
+export type {
+  KeepAwakeContext,
+  KeepAwakeEnd,
+  KeepAwakeEvent,
+  KeepAwakePolicy,
+  PollOutcome,
+} from './keep-awake.ts';

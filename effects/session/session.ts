@@ -8,6 +8,8 @@ import type { WaitOptions } from './exec-handle.ts';
 import type { ExecResult } from './exec-result.ts';
 import { readHealth, waitUntilReady } from './health.ts';
 import type { Health, ReadyOptions } from './health.ts';
+import { KeepAwake } from './keep-awake.ts';
+import type { KeepAwakeOptions } from './keep-awake.ts';
 import type { PollSchedule } from './poll-schedule.ts';
 import { adaptiveExecPolling } from './poll-schedule.ts';
 import { listProcs } from './procs.ts';
@@ -56,6 +58,8 @@ export interface SessionOptions {
   readonly execPolling?: PollSchedule;
   /** Reads the VM's state from the control plane: asked when a stream falls silent, to tell a cut from an end. */
   readonly vmState?: (signal?: AbortSignal) => Promise<string>;
+  /** Whether the VM runs, as far as the launching side knows: what a keep-awake asks before each poll. */
+  readonly isRunning?: () => boolean;
 }
 
 /**
@@ -70,6 +74,7 @@ export class Session {
   readonly egressPosture: SessionEgressPosture;
   readonly #transport: Transport;
   readonly #execPolling: PollSchedule;
+  readonly #isRunning: (() => boolean) | undefined;
 
   /** @throws VmchartError `Precondition` without an HTTP client or a clock; `InvalidArg` for a bad number. */
   constructor(options: SessionOptions) {
@@ -80,6 +85,7 @@ export class Session {
     this.port = checkedPort(options.port ?? defaultAgentPort);
     this.egressPosture = options.egressPosture ?? 'unsealed';
     this.#execPolling = options.execPolling ?? adaptiveExecPolling;
+    this.#isRunning = options.isRunning;
     const minted = options.minter && new ProxyAuth({ minter: options.minter, clock, port: this.port });
     this.#transport = new Transport({
       endpoint: options.endpoint,
@@ -202,6 +208,15 @@ export class Session {
   /** Polls health until the daemon is bootstrapped. Default limit 120 s. */
   async waitUntilReady(options: ReadyOptions = {}): Promise<Health> {
     return await waitUntilReady(this.#transport, options);
+  }
+
+  /**
+   * Keeps the VM awake in the background: only requests through the endpoint count as activity, work inside does not.
+   *
+   * @throws VmchartError `InvalidArg` for a policy that could not keep it awake.
+   */
+  keepAwake(options: KeepAwakeOptions = {}): KeepAwake {
+    return new KeepAwake(this.#transport, { isRunning: this.#isRunning, ...options });
   }
 
   /** The processes of every command that the daemon knows. */

@@ -164,6 +164,7 @@ export class Transport {
     return await this.#retrying(request, async (fresh) => {
       const stream = await this.#within(request, async (signal) => {
         const headers = await this.headers(request.bearer, request.headers, signal);
+        signal.throwIfAborted();
         const opened = await this.#http.openStream({ ...this.#wire(request, headers, fresh, undefined), signal });
         // An answer that comes after the deadline has nobody to read it.
         if (signal.aborted) opened.close();
@@ -239,6 +240,7 @@ export class Transport {
     const timeoutMs = request.timeoutMs === undefined ? this.timeoutMs : (request.timeoutMs ?? undefined);
     const response = await this.#within(request, async (signal) => {
       const headers = await this.headers(request.bearer, request.headers, signal);
+      signal.throwIfAborted();
       const wire = this.#wire(request, headers, fresh, timeoutMs);
       return await this.#http.send({ ...wire, signal });
     });
