@@ -85,7 +85,7 @@ export class ScriptedPlatform implements Http {
   /** Answers of `GET /v1/health`, the last one repeating: a status, or `bootstrapped`. */
   health: (number | 'bootstrapped')[] = ['bootstrapped'];
   readonly #queues = new Map<string, Answer[]>();
-  readonly #held = new Map<string, Promise<void>>();
+  readonly #held = new Map<string, { readonly promise: Promise<void>; readonly open: () => void }>();
 
   constructor(options: { entropy?: Entropy; autoAdvance?: boolean; region?: string } = {}) {
     this.clock = manualClock({ autoAdvance: options.autoAdvance ?? true });
@@ -116,19 +116,20 @@ export class ScriptedPlatform implements Http {
     return this;
   }
 
-  /** Holds the answers of an operation back until the returned function is called. */
-  hold(operation: string): () => void {
-    let release = () => {};
-    this.#held.set(
-      operation,
-      new Promise((resolve) => {
-        release = () => {
-          this.#held.delete(operation);
-          resolve();
-        };
-      }),
-    );
-    return release;
+  /** Holds the answers of an operation back until {@link release}. */
+  hold(operation: string): this {
+    let open = () => {};
+    const promise = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    this.#held.set(operation, { promise, open });
+    return this;
+  }
+
+  /** Lets the held answers of an operation go. */
+  release(operation: string): void {
+    this.#held.get(operation)?.open();
+    this.#held.delete(operation);
   }
 
   /** How often an operation was called, or all of them together. */
@@ -160,7 +161,7 @@ export class ScriptedPlatform implements Http {
     const queue = this.#queues.get(operation);
     if (queue === undefined) throw new Error(`the test gave no answer for ${operation}`);
     const answer = queue.length > 1 ? queue.shift() : queue[0];
-    await this.#held.get(operation);
+    await this.#held.get(operation)?.promise;
     request.signal?.throwIfAborted();
     if (answer === 'lost' || answer === 'refused' || answer === undefined) {
       throw new VmchartError({ wireKind: 'Transport' }, 'socket hang up', {
