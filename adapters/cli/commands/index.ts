@@ -18,4 +18,34 @@ export const commands: readonly CommandEntry[] = [
     summary: 'Serve the emulated service on this machine until stopped.',
     load: async () => (await import('./emulator.ts')).emulatorCommand,
   },
+  {
+    name: 'exec',
+    summary: 'Run a command in a kept VM.',
+    load: async () => (await import('./exec.ts')).execCommand,
+  },
+  {
+    name: 'procs',
+    summary: 'List the commands of a kept VM and their processes.',
+    load: async () => (await import('./procs.ts')).procsCommand,
+  },
+  {
+    name: 'suspend',
+    summary: 'Suspend a kept VM: its processes stop, its memory stays.',
+    load: async () => (await import('./suspend.ts')).suspendCommand,
+  },
+  {
+    name: 'resume',
+    summary: 'Resume a suspended VM: what ran before goes on.',
+    load: async () => (await import('./resume.ts')).resumeCommand,
+  },
+  {
+    name: 'terminate',
+    summary: 'End a kept VM and forget its name and token.',
+    load: async () => (await import('./terminate.ts')).terminateCommand,
+  },
+  {
+    name: 'ls',
+    summary: 'List the kept VMs with their states.',
+    load: async () => (await import('./ls.ts')).lsCommand,
+  },
 ];

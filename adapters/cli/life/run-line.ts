@@ -1,13 +1,20 @@
 /** Runs a command in a VM and brings its output here as it comes. */
-import type { Command, RunOptions, RunResult, Session } from '../../../effects/index.ts';
+import { randomBytes } from 'node:crypto';
+import type { Command, OutputSide, RunOptions, RunResult, Session } from '../../../effects/index.ts';
 import { CliError } from '../cli-error.ts';
 import type { Terminal } from '../output/terminal.ts';
+
+/** How long an interrupted command's end may take to be ordered, in milliseconds. */
+const killMs = 3_000;
 
 /** How the command is run. */
 export type LineOptions = Pick<
   RunOptions,
-  'execId' | 'env' | 'cwd' | 'user' | 'group' | 'shell' | 'deadlineMs' | 'input' | 'signal'
->;
+  'execId' | 'env' | 'cwd' | 'user' | 'deadlineMs' | 'input' | 'signal' | 'onOutput' | 'onGap'
+> & {
+  /** Ends the command when the signal aborts: for a VM that stays. */
+  readonly killOnAbort?: boolean;
+};
 
 /**
  * Runs it to its end. Its stdout and stderr arrive on ours byte for byte while it runs; under `--json` they
@@ -19,13 +26,40 @@ export async function runLine(
   terminal: Terminal,
   options: LineOptions,
 ): Promise<RunResult> {
-  const streamed = {
-    onOutput: ({ stream, data }: { readonly stream: 'stdout' | 'stderr'; readonly data: Uint8Array }) =>
-      stream === 'stdout' ? terminal.out(data) : terminal.errorOutput(data),
-    onGap: ({ from, to }: { readonly from: number; readonly to: number }) =>
+  const execId = options.execId ?? `x-${randomBytes(8).toString('hex')}`;
+  const delivered = { stdout: 0, stderr: 0 };
+  const write = async (stream: OutputSide, data: Uint8Array) => {
+    delivered[stream] += data.length;
+    await (stream === 'stdout' ? terminal.out(data) : terminal.errorOutput(data));
+  };
+  const streamed: Pick<RunOptions, 'onOutput' | 'onGap'> = {
+    onOutput: ({ stream, data }) => write(stream, data),
+    onGap: ({ from, to }) =>
       terminal.note(`(the output bytes ${from} to ${to} are gone: they came faster than they were read)`),
   };
-  return await session.run(line, { ...options, ...(terminal.json ? {} : streamed) });
+  try {
+    const result = await session.run(line, { ...(terminal.json ? {} : streamed), ...options, execId });
+    if (!terminal.json) {
+      for (const side of ['stdout', 'stderr'] as const) await write(side, missing(result[side], delivered[side]));
+    }
+    return result;
+  } catch (error) {
+    if (options.killOnAbort === true && options.signal?.aborted === true) {
+      const ordered = session.exec(execId).tryKill({ signal: AbortSignal.timeout(killMs) });
+      await ordered.catch(() => undefined);
+    }
+    throw error;
+  }
+}
+
+/**
+ * What the record has and the stream did not bring, should the stream have broken for good. Where the record
+ * has replacement characters its length says nothing, so it only stands in for a stream that brought nothing.
+ */
+function missing(recorded: string, delivered: number): Uint8Array {
+  const bytes = Buffer.from(recorded, 'utf8');
+  if (delivered > 0 && recorded.includes('\uFFFD')) return new Uint8Array();
+  return bytes.subarray(delivered);
 }
 
 /** A result as plain data for an envelope. */

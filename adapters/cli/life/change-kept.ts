@@ -1,0 +1,44 @@
+/** One change of a kept VM's state: taken up, changed, written down. */
+import type { CommandContext, Outcome } from '../command.ts';
+import { beginStep } from '../output/progress.ts';
+import type { KeptVm } from '../registry/kept-vm.ts';
+import { openKept } from '../registry/kept-vm.ts';
+import { LifecycleLog, pathData } from './lifecycle-log.ts';
+
+/**
+ * Carries it out. The record is written whatever comes of it, so that the next command knows what this one knew;
+ * an interrupt ends the wait, not what the service has accepted.
+ */
+export async function changeKept(
+  name: string,
+  doing: string,
+  context: CommandContext,
+  region: string | undefined,
+  change: (kept: KeptVm, signal: AbortSignal) => Promise<void>,
+): Promise<Outcome> {
+  const { terminal, interrupts } = context;
+  await using kept = await openKept(name, context, { region });
+  const { sandbox } = kept;
+  const log = new LifecycleLog(sandbox, () => performance.now());
+  const step = beginStep(terminal, `${doing} ${name}`);
+  try {
+    await change(kept, interrupts.signal);
+    step.done(`${name} is ${sandbox.lifecycle}`);
+  } catch (error) {
+    step.failed(`${name} is ${sandbox.lifecycle}`);
+    throw error;
+  } finally {
+    await log.close();
+    await kept.save();
+  }
+  const data = {
+    name,
+    microvmId: sandbox.microvmId,
+    region: kept.entry.region,
+    state: sandbox.lifecycle,
+    stateReason: sandbox.stateReason,
+    lifecycle: log.states,
+    path: pathData(log),
+  };
+  return { data, text: `${name}  ${sandbox.microvmId}  ${sandbox.lifecycle}` };
+}

@@ -1,0 +1,108 @@
+/** Commands in a kept VM: run, started and left, looked at, ended. */
+import type { Command, ExecResult, RunOptions } from '../../../effects/index.ts';
+import { posixExitCode } from '../../../effects/index.ts';
+import { CliError } from '../cli-error.ts';
+import type { CommandContext, Outcome } from '../command.ts';
+import type { KeptVm } from '../registry/kept-vm.ts';
+import { openKept, sessionOf } from '../registry/kept-vm.ts';
+import { eventLines } from './exec-event-lines.ts';
+import { execData, execFailure, runLine } from './run-line.ts';
+
+/** Which VM, and how the command line was called. */
+export interface ExecAround {
+  readonly name: string;
+  readonly context: CommandContext;
+  readonly region: string | undefined;
+  readonly execStatus: boolean;
+}
+
+type ExecOptions = Pick<RunOptions, 'env' | 'cwd' | 'user' | 'deadlineMs'>;
+
+/** Runs it to its end. */
+export async function runExec(
+  command: Command,
+  options: ExecOptions & { readonly stdin: boolean; readonly events: boolean },
+  { name, context, region, execStatus }: ExecAround,
+): Promise<Outcome> {
+  const { terminal, interrupts } = context;
+  await using kept = await openKept(name, context, { region });
+  const session = await sessionOf(kept, context);
+  const { stdin, events, ...rest } = options;
+  const lineOptions = {
+    ...rest,
+    signal: interrupts.signal,
+    killOnAbort: true,
+    ...(stdin ? { input: process.stdin } : {}),
+  };
+  const lines = events && terminal.json ? eventLines(terminal) : null;
+  const result = await runLine(session, command, terminal, {
+    ...lineOptions,
+    ...(lines === null ? {} : { onOutput: lines.onOutput, onGap: lines.onGap }),
+  });
+  await lines?.exit(result);
+  for (const note of result.notes) terminal.note(`note: ${note}`);
+  const data = { ...identity(kept), exec: execData(result) };
+  const failed = execFailure(result, execStatus, data);
+  if (failed !== null) throw failed;
+  return { data };
+}
+
+/** Starts it and leaves it. */
+export async function detachExec(
+  command: Command,
+  options: ExecOptions,
+  { name, context, region }: ExecAround,
+): Promise<Outcome> {
+  await using kept = await openKept(name, context, { region });
+  const session = await sessionOf(kept, context);
+  const { execId } = await session.start(command, { ...options, signal: context.interrupts.signal });
+  context.terminal.progress(`started; see it with vmchart exec --name ${name} --poll ${execId}`);
+  return { data: { ...identity(kept), execId }, text: execId };
+}
+
+/** Shows how it is, and its output once it has ended. Reading takes nothing away: it can be polled again. */
+export async function pollExec(
+  execId: string,
+  wait: boolean,
+  { name, context, region, execStatus }: ExecAround,
+): Promise<Outcome> {
+  const { terminal, interrupts } = context;
+  await using kept = await openKept(name, context, { region });
+  const session = await sessionOf(kept, context);
+  const handle = session.exec(execId);
+  const result = wait
+    ? await handle.wait({ waitMs: longestWaitMs, signal: interrupts.signal })
+    : await handle.poll({ signal: interrupts.signal });
+  const code = posixExitCode(result);
+  const data = { ...identity(kept), exec: { ...result, posixExitCode: code } };
+  if (!terminal.json) {
+    await terminal.out(result.stdout);
+    await terminal.errorOutput(result.stderr);
+    terminal.progress(phaseText(result));
+  }
+  if (!result.done || code === 0) return { data };
+  throw new CliError('ExecFailed', `The command ended with ${code ?? 'an unknown status'}.`, {
+    data,
+    ...(execStatus && code !== null ? { exitCode: code } : {}),
+  });
+}
+
+/** No VM lives longer than eight hours. In milliseconds. */
+const longestWaitMs = 28_800_000;
+
+/** Ends it with all its processes. */
+export async function killExec(execId: string, { name, context, region }: ExecAround): Promise<Outcome> {
+  await using kept = await openKept(name, context, { region });
+  const session = await sessionOf(kept, context);
+  const killed = await session.exec(execId).kill({ signal: context.interrupts.signal });
+  return { data: { ...identity(kept), execId, killed }, text: `${execId}  ${killed ? 'killed' : 'was over'}` };
+}
+
+function identity({ name, sandbox, entry }: KeptVm) {
+  return { name, microvmId: sandbox.microvmId, region: entry.region };
+}
+
+function phaseText(result: ExecResult): string {
+  if (!result.done) return `${result.execId} is running`;
+  return `${result.execId} has ended (${result.signal === null ? `exit ${result.exitCode}` : `signal ${result.signal}`})`;
+}

@@ -1,0 +1,77 @@
+/** The kept VMs and their states. */
+import { ControlPlane, VmchartError } from '../../../effects/index.ts';
+import type { CommandContext, Outcome } from '../command.ts';
+import { durationText } from '../output/progress.ts';
+import { table } from '../output/table.ts';
+import { platformOf, registryOf } from '../registry/kept-vm.ts';
+import type { NameEntry } from '../registry/name-entry.ts';
+import type { NameRegistry } from '../registry/name-registry.ts';
+
+interface Row {
+  readonly name: string;
+  readonly microvmId: string | null;
+  readonly state: string;
+  readonly stateReason: string | null;
+  readonly region: string | null;
+  readonly endpointUrl: string | null;
+  readonly keptAtMs: number | null;
+  /** Why the state could not be had. */
+  readonly problem: string | null;
+}
+
+/** Lists all names; a service that does not answer is a row that says so, and hides no other. */
+export async function listKept(context: CommandContext, offline: boolean): Promise<Outcome> {
+  const registry = registryOf(context);
+  const names = await registry.list();
+  const rows = await Promise.all(
+    names.map(async ({ name, entry, problem }): Promise<Row> => {
+      if (entry !== null) return await rowOf(registry, entry, context, offline);
+      const unknown = { microvmId: null, stateReason: null, region: null, endpointUrl: null, keptAtMs: null };
+      return { name, ...unknown, state: 'unreadable', problem };
+    }),
+  );
+  return { data: { vms: rows }, text: rows.length === 0 ? 'No VM is kept.' : listing(rows, context) };
+}
+
+async function rowOf(
+  registry: NameRegistry,
+  entry: NameEntry,
+  context: CommandContext,
+  offline: boolean,
+): Promise<Row> {
+  const { name, region, endpointUrl, keptAtMs, record } = entry;
+  const microvmId = record?.known.microvmId ?? null;
+  const row = { name, microvmId, region, endpointUrl, keptAtMs };
+  if (record === null) return { ...row, state: 'reserved', stateReason: null, problem: null };
+  if (microvmId === null || offline) {
+    return { ...row, state: record.known.lifecycle, stateReason: record.known.stateReason, problem: null };
+  }
+  await using platform = await platformOf(registry, entry, context);
+  try {
+    const plane = new ControlPlane(platform.ports);
+    const { state, stateReason } = await plane.getMicrovm(microvmId, { signal: context.interrupts.signal });
+    return { ...row, state, stateReason, problem: null };
+  } catch (error) {
+    context.interrupts.signal.throwIfAborted();
+    const gone = VmchartError.is(error) && error.status === 404;
+    if (gone) return { ...row, state: 'gone', stateReason: null, problem: null };
+    return {
+      ...row,
+      state: 'unknown',
+      stateReason: null,
+      problem: error instanceof Error ? error.message : String(error),
+    };
+  }
+}
+
+function listing(rows: readonly Row[], { terminal }: CommandContext): string {
+  const lines = rows.map((row) => [
+    row.name,
+    row.state,
+    row.microvmId ?? '',
+    row.region ?? '',
+    row.keptAtMs === null ? '' : durationText(Date.now() - row.keptAtMs),
+    row.problem ?? row.stateReason ?? '',
+  ]);
+  return table([['NAME', 'STATE', 'ID', 'REGION', 'AGE', 'NOTE'], ...lines], { header: terminal.paintOut.quiet });
+}

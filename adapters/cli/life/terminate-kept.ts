@@ -1,0 +1,61 @@
+/** The end of a kept VM, and of what is remembered of it. */
+import { CliError, toCliError } from '../cli-error.ts';
+import type { CommandContext, Outcome } from '../command.ts';
+import { openKept, registryOf } from '../registry/kept-vm.ts';
+import { failureOf } from './conclude.ts';
+import { tearDown } from './teardown.ts';
+
+/** How it is ended. */
+export interface TerminateKeptOptions {
+  readonly region?: string | undefined;
+  /** Forget the name whatever comes of the call. */
+  readonly forget: boolean;
+}
+
+/** Terminates; the name is given up once the service has accepted, or when it is to be forgotten anyway. */
+export async function terminateKept(
+  name: string,
+  context: CommandContext,
+  options: TerminateKeptOptions,
+): Promise<Outcome> {
+  const registry = registryOf(context);
+  try {
+    return await terminateAndRemove(name, context, options);
+  } catch (error) {
+    if (!options.forget || !(await registry.list()).some((listed) => listed.name === name)) throw error;
+    await registry.remove(name);
+    const { message } = toCliError(error);
+    context.terminal.note(`The name ${name} is given up, although its VM was not ended: ${message}`);
+    const data = { name, forgotten: true, teardown: null, reason: message };
+    return { data, text: `${name}  forgotten` };
+  }
+}
+
+async function terminateAndRemove(
+  name: string,
+  context: CommandContext,
+  options: TerminateKeptOptions,
+): Promise<Outcome> {
+  const { terminal, interrupts } = context;
+  await using kept = await openKept(name, context, options);
+  const { sandbox, registry, entry } = kept;
+  const teardown = await tearDown(sandbox, terminal, interrupts);
+  // What was accepted ends by itself, whether or not anybody waited for it.
+  const ending = teardown.undeleted.length === 0;
+  if (ending) await registry.remove(name);
+  else await kept.save();
+  const data = {
+    name,
+    microvmId: sandbox.microvmId,
+    region: entry.region,
+    forgotten: ending,
+    teardown: { ...teardown },
+  };
+  const failed = failureOf({ failure: null, execFailure: null, teardown, data, region: entry.region, interrupts });
+  if (failed !== null) {
+    const { kind, message, suggestions } = failed;
+    const hint = ending ? [] : [`If the VM is gone with its emulator: vmchart terminate ${name} --forget`];
+    throw new CliError(kind, message, { suggestions: [...suggestions, ...hint], data, cause: failed });
+  }
+  return { data, text: `${name}  ${sandbox.microvmId ?? 'nothing launched'}  ${teardown.lifecycle}` };
+}
