@@ -1,6 +1,8 @@
 /** The machines of this package by name: what can be drawn, listed and watched. */
 import type { AnyStateMachine } from 'xstate';
 import { bootstrapMachine, execMachine } from '../../machines/daemon.ts';
+import { keepAwakeMachine } from '../../machines/keep-awake.ts';
+import { outputStreamMachine } from '../../machines/output-stream.ts';
 import { platformMachine } from '../../machines/platform.ts';
 import { proxyTokenMachine } from '../../machines/proxy-token.ts';
 import { sandboxMachine } from '../../machines/sandbox.ts';
@@ -18,7 +20,9 @@ const machines: Readonly<Record<string, AnyStateMachine>> = {
   platform: platformMachine,
   bootstrap: bootstrapMachine,
   exec: execMachine,
+  'output-stream': outputStreamMachine,
   'proxy-token': proxyTokenMachine,
+  'keep-awake': keepAwakeMachine,
 };
 
 /** Every machine of `machines/`, the lifecycle first. */

@@ -9,3 +9,7 @@ export { findMachine, machineCatalog } from './catalog.ts';
 export type { CatalogEntry } from './catalog.ts';
 export { toMermaid } from './mermaid.ts';
 export type { MermaidOptions } from './mermaid.ts';
+export { toDot } from './dot.ts';
+export type { DotOptions } from './dot.ts';
+export { light, palette } from './palette.ts';
+export type { ColourRole } from './palette.ts';

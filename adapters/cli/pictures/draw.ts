@@ -1,0 +1,111 @@
+/** A machine as an SVG file: a small one whole, a large one as an overview and a part for each of its outermost states. */
+import type { AnyStateMachine } from 'xstate';
+import {
+  chartOf,
+  isInFlight,
+  light,
+  palette,
+  toDot,
+  type Chart,
+  type TriggerKind,
+} from '../../../model/export/index.ts';
+import { bestShape, layOut, legendOf, readDrawing, sheetOf, svgFile } from '../../graph/index.ts';
+import type { Drawing, LegendEntry } from '../../graph/index.ts';
+
+/** Options of {@link drawSvg}. */
+export interface DrawOptions {
+  readonly flat?: boolean;
+  readonly highlight?: string | null;
+  /** Draws one outermost state alone; the empty path, the laws of the root. */
+  readonly only?: string | null;
+}
+
+/** Beyond this many arrows a picture in one piece is a tangle. */
+const arrowsInOnePiece = 60;
+
+/** What a sheet is made for: wide as a large screen, a little wider than high. */
+const sheetWidthPx = 2_900;
+const proportion = 1.7;
+
+/** Draws a machine. */
+export async function drawSvg(machine: AnyStateMachine, options: DrawOptions = {}): Promise<string> {
+  const chart = chartOf(machine);
+  const { flat = false, only = null } = options;
+  const colours = Object.values(palette);
+  const drawing = flat
+    ? readDrawing(await layOut(toDot(machine, options)))
+    : only !== null || chart.transitions.filter(({ to }) => to !== null).length <= arrowsInOnePiece
+      ? await bestLayout(machine, options)
+      : await sheet(machine, chart, options);
+  return svgFile(drawing, { title: titleOf(chart, options), ...describe(chart), colours });
+}
+
+async function bestLayout(machine: AnyStateMachine, options: DrawOptions): Promise<Drawing> {
+  const layouts: Drawing[] = [];
+  for (const direction of ['TB', 'LR'] as const)
+    layouts.push(readDrawing(await layOut(toDot(machine, { ...options, direction }))));
+  return bestShape(layouts as [Drawing, ...Drawing[]], proportion);
+}
+
+async function sheet(machine: AnyStateMachine, chart: Chart, options: DrawOptions): Promise<Drawing> {
+  const root = chart.states.find(({ path }) => path === '');
+  const parts = (root?.children ?? []).filter((path) => chart.states.some(({ parent }) => parent === path));
+  const laws = chart.transitions.some(({ source, to }) => source === '' && to !== null);
+  const drawings: Drawing[] = [readDrawing(await layOut(toDot(machine, { ...options, flat: true })))];
+  for (const only of [...(laws ? [''] : []), ...parts]) drawings.push(await bestLayout(machine, { ...options, only }));
+  const [overview, ...others] = drawings as [Drawing, ...Drawing[]];
+  const head = sheetOf(
+    [overview, sheetOf([legendOf(keyTo(chart), light('ink')), ...(laws ? others.slice(0, 1) : [])], 1)],
+    sheetWidthPx,
+  );
+  return sheetOf([head, ...others.slice(laws ? 1 : 0)], sheetWidthPx);
+}
+
+const lines: Readonly<Record<Exclude<TriggerKind, 'eventless'>, Omit<LegendEntry, 'colour'>>> = {
+  command: { sample: 'arrow', means: 'a command' },
+  report: { sample: 'dashed-arrow', means: 'a report of what happened elsewhere' },
+  outcome: { sample: 'arrow', means: 'the end of a call in flight' },
+  time: { sample: 'dotted-arrow', means: 'time passes' },
+};
+
+/** The key to what is in a chart. */
+function keyTo(chart: Chart): LegendEntry[] {
+  const used = (trigger: string) =>
+    chart.transitions.some((transition) => transition.trigger === trigger && transition.to !== null);
+  return [
+    { sample: 'box', colour: light('stateLine'), fill: light('state'), means: 'a state' },
+    ...(chart.states.some(isInFlight)
+      ? [
+          {
+            sample: 'quiet-box',
+            colour: light('quietLine'),
+            fill: light('quiet'),
+            means: 'a call of ours is in flight',
+          } as const,
+        ]
+      : []),
+    ...Object.entries(lines)
+      .filter(([trigger]) => used(trigger))
+      .map(([trigger, line]) => ({ ...line, colour: light(trigger as keyof typeof lines) })),
+    { sample: 'text', colour: light('muted'), example: '[guard]', means: 'holds when the arrow is taken' },
+    ...(chart.transitions.some(({ requirements }) => requirements.length > 0)
+      ? [
+          {
+            sample: 'text',
+            colour: light('requirement'),
+            example: 'STATE-n',
+            means: 'the requirement that speaks',
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+function titleOf(chart: Chart, { flat = false, only = null }: DrawOptions): string {
+  if (only !== null) return `${chart.id}: ${only === '' ? 'in every state' : only}`;
+  return flat ? `${chart.id}, at a glance` : chart.id;
+}
+
+function describe(chart: Chart): { description?: string } {
+  return chart.description === null ? {} : { description: chart.description };
+}

@@ -1,0 +1,34 @@
+/** Several drawings on one sheet: in rows, in the order given, each row as wide as the sheet allows. */
+import type { Drawing } from './svg.ts';
+
+const gap = 28;
+
+/** Sets drawings side by side as long as they fit into the width, then begins a new row. */
+export function sheetOf(drawings: readonly Drawing[], widthPx: number): Drawing {
+  const rows: Drawing[][] = [];
+  for (const drawing of drawings) {
+    const row = rows.at(-1);
+    const used = (row ?? []).reduce((sum, { width }) => sum + width + gap, 0);
+    if (row !== undefined && used + drawing.width <= widthPx) row.push(drawing);
+    else rows.push([drawing]);
+  }
+  let top = 0;
+  let width = 0;
+  const content: string[] = [];
+  for (const row of rows) {
+    let left = 0;
+    for (const drawing of row) {
+      content.push(`<g transform="translate(${left} ${top})">${drawing.content}</g>`);
+      left += drawing.width + gap;
+    }
+    width = Math.max(width, left - gap);
+    top += Math.max(...row.map(({ height }) => height)) + gap;
+  }
+  return { width, height: Math.max(0, top - gap), content: content.join('\n') };
+}
+
+/** Of several layouts of one graph, the one that fits best into a page of the given proportion of width to height. */
+export function bestShape(drawings: readonly [Drawing, ...Drawing[]], proportion: number): Drawing {
+  const size = ({ width, height }: Drawing) => Math.max(width / proportion, height);
+  return drawings.reduce((best, drawing) => (size(drawing) < size(best) ? drawing : best));
+}
