@@ -63,7 +63,7 @@ export type {
   SuspendCommand,
   TerminateCommand,
 } from './sandbox-events.ts';
-export { adopt, recordOf, restore } from './sandbox-record.ts';
+export { adopt, recordAfter, recordOf, restore } from './sandbox-record.ts';
 export type { Adoption, ClockReading, KnownContext } from './sandbox-record.ts';
 export { answerTo, initialSnapshot, specVariables, substateOf } from './sandbox-view.ts';
 export type { SandboxSnapshot, SpecVariables } from './sandbox-view.ts';
@@ -100,10 +100,4 @@ export type {
 export { backoffMs, outputStreamMachine } from './output-stream.ts';
 export type { OutputStreamContext, OutputStreamEvent, StreamPolicy } from './output-stream.ts';
 export { failedPollRetryMs, keepAwakeMachine } from './keep-awake.ts';
-export type {
-  KeepAwakeContext,
-  KeepAwakeEnd,
-  KeepAwakeEvent,
-  KeepAwakePolicy,
-  PollOutcome,
-} from './keep-awake.ts';
+export type { KeepAwakeContext, KeepAwakeEnd, KeepAwakeEvent, KeepAwakePolicy, PollOutcome } from './keep-awake.ts';

@@ -7,7 +7,8 @@
  */
 import type { VmState } from './records.ts';
 import type { QuietSubstate, SandboxContext, SandboxInput } from './sandbox-context.ts';
-import type { CallKind } from './sandbox-events.ts';
+import type { CallKind, Outcome } from './sandbox-events.ts';
+import { acceptLaunch } from './sandbox-rules.ts';
 
 /** What of the context is worth keeping: all but what belongs to the process that died. */
 export type KnownContext = Omit<SandboxContext, 'sandboxId' | 'region' | 'policy' | 'waiting' | 'latched' | 'deferred'>;
@@ -57,6 +58,22 @@ export function recordOf(context: SandboxContext, wallOffsetMs: number, substate
   const at =
     substate ?? (context.call === null ? context.lifecycle : substateOfCall[context.call.kind](context.lifecycle));
   return { version: 1, sandboxId, region, substate: at, known, wallOffsetMs };
+}
+
+/**
+ * The record after a call has ended, where its end is worth more than its intent: a launch that is
+ * named or surely made nothing, and a VM that is gone. `null` leaves the intent as it stands.
+ */
+export function recordAfter(context: SandboxContext, outcome: Outcome, wallOffsetMs: number): JournalRecord | null {
+  const event = { type: 'xstate.done.actor', output: outcome };
+  if (outcome.gone || outcome.description?.state === 'TERMINATED') {
+    return recordOf({ ...context, wasTerminated: true, call: null }, wallOffsetMs, 'TERMINATED');
+  }
+  if (context.call?.kind !== 'launch') return null;
+  if (outcome.error === null) {
+    return recordOf({ ...context, ...acceptLaunch(context, event), call: null }, wallOffsetMs, 'PENDING.held');
+  }
+  return outcome.definite ? recordOf({ ...context, launch: null, call: null }, wallOffsetMs, 'PENDING.idle') : null;
 }
 
 /** Where a life goes on when its process died there: a call in flight has lost its answer. */

@@ -1,7 +1,7 @@
 /** The effects as actors of the lifecycle machine, for a host that runs XState in one process. */
 import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
-import { recordOf } from '../../machines/index.ts';
+import { recordAfter, recordOf } from '../../machines/index.ts';
 import type { CallKind, EffectInput, Outcome } from '../../machines/index.ts';
 import { ControlPlane } from '../control-plane/control-plane.ts';
 import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
@@ -41,7 +41,7 @@ export function controlPlaneActors(ports: Ports, options: ControlPlaneActorsOpti
   return actors;
 }
 
-/** Records the intent, then carries it out. */
+/** Records the intent, carries it out, and records an end that is worth more than the intent. */
 export function journaled(ports: Ports, effect: Effect): Effect {
   return async (input, signal) => {
     const { clock, journal } = ports;
@@ -59,6 +59,10 @@ export function journaled(ports: Ports, effect: Effect): Effect {
       // Not sent this time; but a launch that was sent before may have made a VM all the same.
       return failed(input.call, clock, clock.now(), error, { definite: input.call.resent === 0 });
     }
-    return effect(input, signal);
+    const outcome = await effect(input, signal);
+    const after = recordAfter(input.context, outcome, clock.wallNow() - clock.now());
+    // The intent is on record already, so a life is found even when this write fails.
+    if (after !== null) await journal.write(after).catch(() => {});
+    return outcome;
   };
 }

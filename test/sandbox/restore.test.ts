@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Sandbox, referenceSchedules } from '../../effects/index.ts';
 import { initialSnapshot, recordOf, restore, substateOf } from '../../machines/index.ts';
 import type { JournalRecord } from '../../machines/index.ts';
-import { vm } from '../helpers/scripted-platform.ts';
+import { refusal, vm } from '../helpers/scripted-platform.ts';
 import { commandTable } from './lifecycle-tables.ts';
 import { reach } from './substates.ts';
 import type { Stage } from './substates.ts';
@@ -117,4 +117,26 @@ test('the record of a context without a substate is read from its call', async (
     const { sandbox } = await arrive(substate);
     expect(recordOf(sandbox.actor.getSnapshot().context, 0).substate).toBe(substate);
   }
+});
+
+test('FC-124 the journal closes an intent that made nothing, names a VM that was made, and notes an end', async () => {
+  const refused = await arrive('PENDING.idle');
+  refused.platform.answer('RunMicrovm', refusal(402, 'ServiceQuotaExceededException'));
+  await expect(refused.sandbox.run({ imageIdentifier: 'arn:image' })).rejects.toMatchObject({ reason: 'quota' });
+  expect(await refused.platform.ports.journal.read(refused.sandbox.id)).toMatchObject({
+    substate: 'PENDING.idle',
+    known: { launch: null },
+  });
+
+  const named = await arrive('PENDING.idle');
+  await named.sandbox.run({ imageIdentifier: 'arn:image', wait: false });
+  expect(await named.platform.ports.journal.read(named.sandbox.id)).toMatchObject({
+    substate: 'PENDING.held',
+    known: { microvmId: 'mvm-abc123', delivering: true },
+  });
+
+  const ended = await arrive('RUNNING.idle');
+  ended.platform.answer('GetMicrovm', vm('TERMINATED'));
+  await ended.sandbox.terminate({ waitForTerminated: true });
+  expect(await ended.platform.ports.journal.read(ended.sandbox.id)).toMatchObject({ substate: 'TERMINATED' });
 });
