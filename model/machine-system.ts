@@ -4,7 +4,14 @@
  * No actor runs. What a machine would start, stop and emit comes back as data, and how an actor ends is supplied as
  * an event like any other (see {@link doneEvent}).
  */
-import { initialTransition, transition, type AnyStateMachine, type EventFromLogic, type SnapshotFrom } from 'xstate';
+import {
+  createActor,
+  initialTransition,
+  type AnyActorScope,
+  type AnyStateMachine,
+  type EventFromLogic,
+  type SnapshotFrom,
+} from 'xstate';
 import {
   type Action,
   type FieldValue,
@@ -126,14 +133,39 @@ export function effectsOf(actions: readonly ExecutableAction[]): MachineEffects 
   return { started, stopped, emitted };
 }
 
-/** One step of a machine, with all that it would make happen. */
-export function stepMachine<Machine extends AnyStateMachine>(
-  machine: Machine,
+/** Takes one step of a machine, with all that it would make happen. Runs nothing. */
+export type Stepper<Machine extends AnyStateMachine> = (
   before: SnapshotFrom<Machine>,
   action: Action<EventFromLogic<Machine>>,
-): MachineStep<Machine> {
-  const [after, actions] = transition(machine, before, action.event);
-  return { before, action, after, effects: effectsOf(actions as readonly ExecutableAction[]) };
+) => MachineStep<Machine>;
+
+/**
+ * Makes the pure step function of a machine.
+ *
+ * It is XState's own `transition()`, but for the actor that this builds anew (initial state and all) for every call:
+ * one that is never started serves all steps. A test compares the two.
+ */
+export function stepperOf<Machine extends AnyStateMachine>(machine: Machine): Stepper<Machine> {
+  let actions: ExecutableAction[] = [];
+  const self = createActor(machine);
+  const scope = {
+    self,
+    system: self.system,
+    id: '',
+    sessionId: '',
+    logger: () => {},
+    defer: () => {},
+    stopChild: () => {},
+    emit: () => {},
+    actionExecutor: (action: ExecutableAction) => {
+      actions.push(action);
+    },
+  } as unknown as AnyActorScope;
+  return (before, action) => {
+    actions = [];
+    const after = machine.transition(before as never, action.event, scope) as SnapshotFrom<Machine>;
+    return { before, action, after, effects: effectsOf(actions) };
+  };
 }
 
 /** Turns a machine into a system to explore. */
@@ -150,7 +182,7 @@ export function machineSystem<Machine extends AnyStateMachine>(
   return {
     initial: () => starts,
     actions: events,
-    step: (state, action) => stepMachine(machine, state, action),
+    step: stepperOf(machine),
     project: project ?? ((state) => wholeSnapshot(state as { readonly value: unknown; readonly context: unknown })),
     isSilent: ({ started, stopped, emitted }) => started.length + stopped.length + emitted.length === 0,
     describe: describe ?? ((state) => statePath((state as { readonly value: unknown }).value)),

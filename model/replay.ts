@@ -1,6 +1,6 @@
 /** Walks a machine along given events and judges the steps: what a pasted counterexample does. */
 import { initialTransition, type AnyStateMachine, type EventFromLogic, type SnapshotFrom } from 'xstate';
-import { stepMachine, type MachineEffects, type MachineStep } from './machine-system.ts';
+import { stepperOf, type MachineEffects, type MachineStep } from './machine-system.ts';
 import { ModelError } from './model-error.ts';
 import type { Property } from './property.ts';
 
@@ -11,9 +11,10 @@ export function replay<Machine extends AnyStateMachine>(
   events: readonly unknown[],
 ): MachineStep<Machine>[] {
   let state = initialTransition(machine, input as never)[0] as SnapshotFrom<Machine>;
+  const take = stepperOf(machine);
   return events.map((event) => {
     const { type } = event as { type: string };
-    const step = stepMachine(machine, state, { label: type, by: 'test', event: event as EventFromLogic<Machine> });
+    const step = take(state, { label: type, by: 'test', event: event as EventFromLogic<Machine> });
     state = step.after;
     return step;
   });
