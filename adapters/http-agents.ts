@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { rootCertificates } from 'node:tls';
+import type { HttpsProxyAgent } from 'https-proxy-agent';
 import { VmchartError } from '../effects/index.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,10 +18,18 @@ export interface AgentOptions {
   readonly maxSockets?: number;
 }
 
+/** Agents by protocol, as `got` takes them. */
+interface AgentPair {
+  readonly http?: HttpAgent;
+  readonly https?: HttpsAgent;
+}
+
 /** The pools of one HTTP port. */
 export interface Agents {
-  /** The pool for an address; a one-off agent when the connection must be new. */
-  choose(url: URL, fresh: boolean): HttpAgent | HttpsAgent;
+  /** The pools that requests use unless {@link choose} says otherwise. */
+  readonly shared: AgentPair;
+  /** What a request needs instead of the shared pools: a proxy, or a one-off agent for a new connection. */
+  choose(url: string, fresh: boolean): { agent?: AgentPair };
   close(): void;
 }
 
@@ -36,9 +45,9 @@ export function bypassesProxy(url: URL, noProxy: string): boolean {
     .filter((entry) => entry !== '')
     .some((entry) => {
       if (entry === '*') return true;
-      const [, name = entry, onlyPort] = /^(.+?)(?::(\d+))?$/.exec(entry) ?? [];
+      const [, name = entry, onlyPort] = /^(\[.+\]|[^:]+)(?::(\d+))?$/.exec(entry) ?? [];
       if (onlyPort !== undefined && onlyPort !== port) return false;
-      const suffix = name.replace(/^\*?\./, '');
+      const suffix = name.replaceAll(/^\*?\.|[[\]]/g, '');
       return host === suffix || host.endsWith(`.${suffix}`);
     });
 }
@@ -91,25 +100,35 @@ export async function agentsFor(options: AgentOptions): Promise<Agents> {
   const proxyPossible = (environment['HTTPS_PROXY'] || environment['https_proxy'] || '') !== '';
   const ProxyAgent = proxyPossible ? (await import('https-proxy-agent')).HttpsProxyAgent : null;
 
-  const throughProxy = (proxy: string, settings: object): HttpsAgent =>
-    new (ProxyAgent as unknown as new (proxy: string, settings: object) => HttpsAgent)(proxy, { ...settings, ...tls });
+  const throughProxy = (Agent: typeof HttpsProxyAgent<string>, proxy: string, settings: object): HttpsAgent => {
+    const agent = new Agent(proxy, { ...settings, ...tls });
+    // The package keeps what it is given for the way to the proxy; the way through it reads the agent's options.
+    Object.assign(agent.options, tls);
+    return agent as unknown as HttpsAgent;
+  };
 
   return {
-    choose(url, fresh) {
-      const proxy = ProxyAgent === null ? null : proxyFor(url, environment);
-      if (proxy !== null) {
-        if (fresh) return throughProxy(proxy, { keepAlive: false });
-        const known = proxies.get(proxy) ?? throughProxy(proxy, pool);
-        proxies.set(proxy, known);
-        return known;
-      }
-      if (!fresh) return url.protocol === 'https:' ? https : http;
-      return url.protocol === 'https:'
-        ? new HttpsAgent({ keepAlive: false, ...tls })
-        : new HttpAgent({ keepAlive: false });
+    shared: { http, https },
+    choose(address, fresh) {
+      // The common case costs nothing: no proxy is named anywhere and the pool will do.
+      if (ProxyAgent === null && !fresh) return {};
+      const url = new URL(address);
+      const proxy = proxyFor(url, environment);
+      if (proxy === null || ProxyAgent === null) return fresh ? { agent: oneOff(url.protocol === 'https:', tls) } : {};
+      if (fresh) return { agent: { https: throughProxy(ProxyAgent, proxy, { keepAlive: false }) } };
+      const known = proxies.get(proxy) ?? throughProxy(ProxyAgent, proxy, pool);
+      proxies.set(proxy, known);
+      return { agent: { https: known } };
     },
     close() {
       for (const agent of [http, https, ...proxies.values()]) agent.destroy();
     },
   };
+}
+
+/** An agent for one request, whose connection ends with it. */
+function oneOff(secure: boolean, tls: object): AgentPair {
+  return secure
+    ? { https: new HttpsAgent({ keepAlive: false, ...tls }) }
+    : { http: new HttpAgent({ keepAlive: false }) };
 }

@@ -1,6 +1,4 @@
 /** HTTP by `got`, loaded on the first request. */
-import type { Agent as HttpAgent } from 'node:http';
-import type { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
 import type { Got, Request as GotStream, Response } from 'got';
 import { VmchartError } from '../effects/index.ts';
@@ -29,14 +27,57 @@ function headersOf(response: Response): Record<string, string> {
   return headers;
 }
 
+/** What is loaded on the first request. */
+interface Tools {
+  readonly got: Got;
+  readonly agents: Agents;
+}
+
+/** The time limits of one exchange, where it has any. */
+function limits(request: HttpRequest): { request?: number; socket?: number } {
+  return {
+    ...(request.timeoutMs === undefined ? {} : { request: request.timeoutMs }),
+    ...(request.idleTimeoutMs === undefined ? {} : { socket: request.idleTimeoutMs }),
+  };
+}
+
+/** What a caller gets to see: its own abort and its own body's error as they were, everything else as `Transport`. */
+function failureOf(error: unknown, request: HttpRequest, source: BodySource): unknown {
+  if (request.signal?.aborted === true) return request.signal.reason;
+  return source.failure ?? toTransportError(error, request);
+}
+
+function tooLarge(request: HttpRequest, limit: number, head: Response | undefined): VmchartError {
+  return new VmchartError('Platform', `${request.method} was answered with more than ${limit} bytes.`, {
+    reason: 'answer-too-large',
+    status: head?.statusCode ?? null,
+  });
+}
+
 function isIterable(body: HttpBody): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
+/** Remembers the error of a body's own source, which is the caller's and no failure of the connection. */
+interface BodySource {
+  failure?: unknown;
+}
+
 /** A body in the form that `got` sends as it is: text, bytes, or a stream that is pulled as the socket drains. */
-function sendable(body: HttpBody): string | Uint8Array | Readable {
+function sendable(body: HttpBody, source: BodySource): string | Uint8Array | Readable {
   if (typeof body === 'string' || body instanceof Uint8Array) return body;
-  return Readable.from(isIterable(body) ? body : body(), { objectMode: false });
+  const chunks = isIterable(body) ? body : body();
+  return Readable.from(
+    (async function* watched() {
+      try {
+        yield* chunks;
+      } catch (error) {
+        source.failure = error;
+        throw error;
+      }
+    })(),
+    { objectMode: false },
+  );
 }
 
 /**
@@ -49,7 +90,7 @@ function sendable(body: HttpBody): string | Uint8Array | Readable {
 export function gotHttp(options: GotHttpOptions = {}): Http {
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const maxBufferedBytes = options.maxBufferedBytes ?? defaultMaxBufferedBytes;
-  let loading: Promise<{ got: Got; agents: Agents }> | undefined;
+  let loading: Promise<Tools> | undefined;
 
   const load = async () => {
     loading ??= Promise.all([import('got'), agentsFor(options)]).then(
@@ -60,7 +101,8 @@ export function gotHttp(options: GotHttpOptions = {}): Http {
           throwHttpErrors: false,
           followRedirect: false,
           decompress: false,
-          timeout: { connect: connectTimeoutMs, secureConnect: connectTimeoutMs },
+          agent: agents.shared,
+          timeout: { lookup: connectTimeoutMs, connect: connectTimeoutMs, secureConnect: connectTimeoutMs },
           headers: { 'user-agent': undefined },
         }),
       }),
@@ -72,63 +114,64 @@ export function gotHttp(options: GotHttpOptions = {}): Http {
     return loading;
   };
 
-  /** Starts the exchange and waits for the head of the answer. */
-  const begin = async (request: HttpRequest): Promise<{ stream: GotStream; response: Response }> => {
-    request.signal?.throwIfAborted();
-    const { got, agents } = await load();
-    const secure = request.url.startsWith('https:');
-    const agent: HttpAgent | HttpsAgent = agents.choose(new URL(request.url), request.freshConnection === true);
+  /** Starts an exchange. Nothing is awaited between the start and the caller's listeners. */
+  const begin = (request: HttpRequest, { got, agents }: Tools, source: BodySource): GotStream => {
     const stream = got.stream(request.url, {
       method: request.method,
-      headers: { ...request.headers },
-      agent: secure ? { https: agent as HttpsAgent } : { http: agent as HttpAgent },
-      ...(request.body === undefined ? {} : { body: sendable(request.body) }),
-      timeout: {
-        ...(request.timeoutMs === undefined ? {} : { request: request.timeoutMs }),
-        ...(request.idleTimeoutMs === undefined ? {} : { socket: request.idleTimeoutMs }),
-      },
+      headers: request.headers,
+      ...agents.choose(request.url, request.freshConnection === true),
+      ...(request.body === undefined ? {} : { body: sendable(request.body, source) }),
+      ...(request.timeoutMs === undefined && request.idleTimeoutMs === undefined ? {} : { timeout: limits(request) }),
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     });
-    return new Promise((resolve, reject) => {
-      stream.once('error', (error) => {
-        reject(request.signal?.aborted === true ? request.signal.reason : toTransportError(error, request));
-      });
-      stream.once('response', (response: Response) => {
-        resolve({ stream, response });
-      });
-      // Without a body nothing ends the writable side of a POST.
-      if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD') stream.end();
-    });
+    // Without a body nothing ends the writable side of a POST.
+    if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD') stream.end();
+    return stream;
   };
 
   return {
     async send(request): Promise<HttpResponse> {
-      const { stream, response } = await begin(request);
-      const chunks: Uint8Array[] = [];
-      let size = 0;
-      try {
-        for await (const chunk of stream as AsyncIterable<Buffer>) {
+      request.signal?.throwIfAborted();
+      const tools = await load();
+      return new Promise((resolve, reject) => {
+        const source: BodySource = {};
+        const stream = begin(request, tools, source);
+        const chunks: Uint8Array[] = [];
+        let size = 0;
+        let head: Response | undefined;
+        stream.once('response', (response: Response) => {
+          head = response;
+        });
+        // Listening costs half of what iterating would, and small answers are what this is for.
+        stream.on('data', (chunk: Uint8Array) => {
           size += chunk.length;
-          if (size > maxBufferedBytes) {
-            throw new VmchartError(
-              'Platform',
-              `${request.method} ${request.url} was answered with more than ${maxBufferedBytes} bytes.`,
-              { reason: 'answer-too-large', status: response.statusCode },
-            );
-          }
           chunks.push(chunk);
-        }
-      } catch (error) {
-        if (request.signal?.aborted === true) throw request.signal.reason;
-        throw toTransportError(error, request);
-      }
-      return { status: response.statusCode, headers: headersOf(response), body: Buffer.concat(chunks) };
+          if (size <= maxBufferedBytes) return;
+          reject(tooLarge(request, maxBufferedBytes, head));
+          stream.destroy();
+        });
+        stream.once('end', () => {
+          if (head !== undefined)
+            resolve({ status: head.statusCode, headers: headersOf(head), body: Buffer.concat(chunks) });
+        });
+        stream.on('error', (error) => {
+          reject(failureOf(error, request, source));
+        });
+      });
     },
 
     async openStream(request): Promise<HttpStream> {
-      const { stream, response } = await begin(request);
-      // An error that comes while nobody reads is kept by the stream and thrown to the next reader.
-      stream.on('error', () => {});
+      request.signal?.throwIfAborted();
+      const tools = await load();
+      const source: BodySource = {};
+      const stream = begin(request, tools, source);
+      const response = await new Promise<Response>((resolve, reject) => {
+        stream.once('response', resolve);
+        // An error that comes later, while nobody reads, is kept by the stream and thrown to the next reader.
+        stream.on('error', (error) => {
+          reject(failureOf(error, request, source));
+        });
+      });
       return {
         status: response.statusCode,
         headers: headersOf(response),
@@ -136,8 +179,7 @@ export function gotHttp(options: GotHttpOptions = {}): Http {
           try {
             yield* stream as AsyncIterable<Uint8Array>;
           } catch (error) {
-            if (request.signal?.aborted === true) throw request.signal.reason;
-            throw toTransportError(error, request);
+            throw failureOf(error, request, source);
           }
         })(),
         close: () => void stream.destroy(),

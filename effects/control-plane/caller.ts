@@ -68,7 +68,7 @@ export class Caller {
     const { clock, credentials, region, signer } = this.#ports;
     const { signal } = options;
     const url = this.#base + call.path;
-    const unsigned: Record<string, string> = { accept: 'application/json' };
+    const unsigned: Record<string, string> = { accept: 'application/json', 'user-agent': 'vmchart' };
     if (call.body !== undefined) unsigned['content-type'] = 'application/json';
     const headers = await signer.sign(
       { method: call.method, url, headers: unsigned, ...(call.body === undefined ? {} : { body: call.body }) },
