@@ -33,6 +33,7 @@ export type {
 export { ControlPlane } from './effects/index.ts';
 export { VmchartError, errorCodes, isRetryable, allWireKinds as wireKinds } from './effects/index.ts';
 export { adaptiveSchedules, controlPlaneActors, leaked, referenceSchedules } from './effects/index.ts';
+export { ensureRunning, useSandbox, withSandbox } from './effects/index.ts';
 export { isBilling, isLive, isReachable, isResumable, isTerminal } from './effects/index.ts';
 export type { Clock, Credentials, Entropy, Http, Journal, Ports, Secrets } from './effects/index.ts';
 export {

@@ -35,6 +35,25 @@ export type { ProxyAuthOptions } from './session/proxy-auth.ts';
 export type { Bearer } from './session/transport.ts';
 export { defaultReadyTimeoutMs } from './session/health.ts';
 export type { HandlerOutcome, Health, HookObservation, IdentityStep, ReadyOptions } from './session/health.ts';
+export type {
+  ArchiveOptions,
+  LineRange,
+  Progress,
+  TransferOptions,
+  UploadBody,
+  UploadOptions,
+} from './session/files.ts';
+export type { DownloadDirOptions, UploadDirOptions } from './session/directories.ts';
+export type {
+  DirectoryReport,
+  LocalDirectory,
+  LocalFile,
+  LocalFiles,
+  MemberChoice,
+  PackOptions,
+  SkippedMember,
+  UnpackOptions,
+} from './session/local-files.ts';
 export { KeepAwake, keepAwakePolicy } from './session/keep-awake.ts';
 export type { KeepAwakeOptions, KeepAwakeReport } from './session/keep-awake.ts';
 export type { ProcGroup } from './session/procs.ts';
@@ -145,3 +164,8 @@ export type { TunnelIdentity } from './lifecycle/identity.ts';
 export { mintAgentToken } from './lifecycle/sealed-secrets.ts';
 export { isBilling, isLive, isReachable, isResumable, isTerminal } from './lifecycle/predicates.ts';
 export type { Reachability } from './lifecycle/predicates.ts';
+export { Detached } from './lifecycle/detached.ts';
+export { ensureRunning, useSandbox, withSandbox } from './lifecycle/scopes.ts';
+export type { ScopeOptions } from './lifecycle/scopes.ts';
+export { suspendAll } from './control-plane/suspend-all.ts';
+export type { SuspendAllReport } from './control-plane/suspend-all.ts';

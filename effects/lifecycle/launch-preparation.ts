@@ -24,6 +24,11 @@ export interface RunRequest extends LaunchRequest {
   readonly daemonTimeoutMs?: number;
   /** `false` returns once the launch is accepted. Default `true`. */
   readonly wait?: boolean;
+  /**
+   * Who decides that the VM is idle. `host` asks the platform not to: it never suspends within the lifetime, and
+   * traffic wakes nothing. An unexpected suspension then has the cause `platform` (FC-026).
+   */
+  readonly idleOwner?: 'platform' | 'host';
   /** A label inside the client token. Default: the image's ARN. */
   readonly tokenScope?: string;
 }
@@ -66,9 +71,15 @@ async function checkRun(
     daemonTimeoutMs: _daemon,
     wait: _wait,
     tokenScope: _scope,
+    idleOwner = 'platform',
     ...rest
   } = request;
-  const options: LaunchRequest = { ...(builtImage === null ? {} : { imageIdentifier: builtImage }), ...rest };
+  const hostOwned = { maxIdleSec: rest.maxDurationSec ?? launchDefaults.maxDurationSec, autoResume: false };
+  const options: LaunchRequest = {
+    ...(builtImage === null ? {} : { imageIdentifier: builtImage }),
+    ...rest,
+    ...(idleOwner === 'host' ? hostOwned : {}),
+  };
   const assemble = (agentToken: string, identity: LaunchIdentity | null) =>
     assembleLaunch(
       options,

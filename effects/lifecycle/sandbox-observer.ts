@@ -100,10 +100,10 @@ export abstract class SandboxObserver extends SandboxReadings {
     const startedAt = clock.now();
     for (let attempt = 1; ; attempt += 1) {
       if (wanted.includes(this.lifecycle)) return this.lifecycle;
-      this.#refuseImpossible(wanted, attempt);
+      this.#refuseImpossible(wanted, attempt > 1);
       await this.refresh({ signal });
       if (wanted.includes(this.lifecycle)) return this.lifecycle;
-      this.#refuseImpossible(wanted, attempt);
+      this.#refuseImpossible(wanted, true);
       const elapsedMs = clock.now() - startedAt;
       if (elapsedMs >= timeoutMs) {
         throw new VmchartError(
@@ -116,12 +116,12 @@ export abstract class SandboxObserver extends SandboxReadings {
     }
   }
 
-  #refuseImpossible(wanted: readonly VmState[], attempt: number): void {
+  #refuseImpossible(wanted: readonly VmState[], asked: boolean): void {
     if (this.microvmId === null && !wanted.includes('PENDING')) {
       throw new VmchartError('Precondition', 'there is no VM to wait for', { reason: 'no-vm' });
     }
     if (canReach(this.lifecycle, wanted)) return;
-    const kind = attempt === 1 ? 'InvalidArg' : 'LaunchDied';
+    const kind = asked ? 'LaunchDied' : 'InvalidArg';
     throw new VmchartError(
       kind,
       `${wanted.join(' or ')} cannot come any more: the VM is ${this.lifecycle} (${this.stateReason ?? 'no stateReason'})`,

@@ -25,12 +25,13 @@ import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
 import type { CreateMicrovmImageRequest, MicrovmImage } from '../control-plane/wire.ts';
 import { VmchartError, fromRecord, toVmchartError } from '../errors.ts';
 import type { Clock, Ports } from '../ports.ts';
-import { Session } from '../session/session.ts';
+import { Session, defaultAgentPort } from '../session/session.ts';
 import { abandonmentWarning, watchForAbandonment } from './abandonment.ts';
 import type { Abandonment } from './abandonment.ts';
 import { controlPlaneActors } from './actors.ts';
 import { CommandDesk } from './command-desk.ts';
 import type { SandboxActor } from './command-desk.ts';
+import { Detached, detachedError } from './detached.ts';
 import type { TunnelIdentity } from './identity.ts';
 import { prepareLaunch } from './launch-preparation.ts';
 import type { PreparedLaunch, RunRequest } from './launch-preparation.ts';
@@ -62,6 +63,11 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
   /** What an abort means for the VM: it is left as it is, or it is terminated. Default `keep`. */
   readonly onAbort?: 'keep' | 'terminate';
+  /**
+   * What a passed deadline means for the VM: it is kept, and can be waited for or adopted by the id in the error, or
+   * it is terminated. Default `keep` (FC-005).
+   */
+  readonly onTimeout?: 'keep' | 'terminate';
 }
 
 /** What is needed to take over a VM that somebody else launched. */
@@ -105,6 +111,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   #launchImageArn: string | null = null;
   #lastRun: { readonly request: RunRequest; readonly prepared: PreparedLaunch } | null = null;
   #tornDown = false;
+  #detached = false;
 
   /** A life that begins. Makes no call. */
   constructor(ports: Ports, options: SandboxOptions = {}) {
@@ -254,14 +261,17 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
    * @throws VmchartError `InvalidArg` with zero calls for what is refused locally; `LaunchDied`; `Timeout`
    */
   async run(request: RunRequest = {}, options: RunOptions = {}): Promise<Session> {
-    const { signal, onAbort = 'keep' } = options;
+    const { signal, onAbort = 'keep', onTimeout = 'keep' } = options;
+    this.#refuseDetached('RUN');
     signal?.throwIfAborted();
     try {
       await this.#launch(request, signal);
       if (request.wait === false) return this.#openSession();
       return await this.#reachDaemon(request.daemonTimeoutMs, signal);
     } catch (error) {
-      if (signal?.aborted === true && onAbort === 'terminate') await this.terminate();
+      const timedOut = VmchartError.is(error) && error.kind === 'Timeout';
+      const end = (signal?.aborted === true && onAbort === 'terminate') || (timedOut && onTimeout === 'terminate');
+      if (end) await this.terminate();
       throw error;
     }
   }
@@ -352,6 +362,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
    * @throws VmchartError `Precondition` without a VM, `InvalidArg` from any state but PENDING and RUNNING
    */
   async waitUntilReady(options: WaitOptions = {}): Promise<Session> {
+    this.#refuseDetached('waitUntilReady');
     if (this.microvmId === null) {
       throw new VmchartError('Precondition', 'there is no VM to wait for', { reason: 'no-vm' });
     }
@@ -366,11 +377,13 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
 
   /** Suspends the VM and waits until it is. A VM that ends meanwhile is a success too: read `lifecycle`. */
   async suspend(options: WaitOptions = {}): Promise<void> {
+    this.#refuseDetached('SUSPEND');
     await this.#desk.carryOut(this.events.suspend(timeoutOf(options)), options.signal);
   }
 
   /** Resumes the VM and waits until it runs. Nothing is delivered again; the proxy token is dropped. */
   async resume(options: WaitOptions = {}): Promise<Session> {
+    this.#refuseDetached('RESUME');
     await this.#desk.carryOut(this.events.resume(timeoutOf(options)), options.signal);
     return this.#stillRunning(this.#openSession());
   }
@@ -378,6 +391,10 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   /** Ends the VM, and what else is asked for. Never throws: the report says what is left. */
   async terminate(options: TerminateOptions = {}): Promise<TeardownReport> {
     const report: TeardownReport = { terminateAccepted: false, lifecycle: this.lifecycle, undeleted: [], failures: [] };
+    if (this.#detached) {
+      report.failures.push('this handle was detached: its VM belongs to whoever holds the record');
+      return report;
+    }
     const hadVm = this.microvmId !== null || this.context.launch !== null;
     this.#tornDown = hadVm || this.#tornDown;
     this.#session = null;
@@ -423,6 +440,36 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     return ready;
   }
 
+  /**
+   * Gives the VM away: the record is all that another process needs to adopt it, and this handle does nothing any more.
+   * Makes no call.
+   *
+   * @throws VmchartError `Precondition` when there is no live VM of this handle to give away
+   */
+  detach(): Detached {
+    this.#refuseDetached('detach');
+    const { microvmId, endpoint } = this.context;
+    if (microvmId === null || endpoint === null || this.#agentToken === null || this.#tornDown || !this.isLive) {
+      throw new VmchartError('Precondition', 'there is no live VM of this sandbox to detach', { reason: 'no-vm' });
+    }
+    this.#detached = true;
+    this.#abandonment.released = true;
+    this.#session?.close(detachedError('the session'));
+    this.#session = null;
+    this.actor.stop();
+    return new Detached(
+      microvmId,
+      endpoint,
+      this.#ports.region,
+      this.#options.port ?? defaultAgentPort,
+      this.#agentToken,
+    );
+  }
+
+  #refuseDetached(what: string): void {
+    if (this.#detached) throw detachedError(what);
+  }
+
   // What follows the machine.
 
   /** @internal Called for every snapshot of the machine. */
@@ -441,7 +488,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
 
   /** Ends the VM, so that `await using` leaves nothing behind. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.isLive && this.microvmId !== null) await this.terminate();
+    if (!this.#detached && this.isLive && this.context.launch !== null) await this.terminate();
     this.actor.stop();
   }
 
