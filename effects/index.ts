@@ -88,6 +88,8 @@ export type { PollSchedule } from './session/poll-schedule.ts';
 export { ControlPlane } from './control-plane/control-plane.ts';
 export type { ControlPlaneOptions, ListMicrovmsOptions, TerminateOutcome } from './control-plane/control-plane.ts';
 export type { CallOptions as ControlPlaneCallOptions } from './control-plane/caller.ts';
+export { controlPlaneChannel } from './control-plane/diagnostics.ts';
+export type { ControlPlaneSend } from './control-plane/diagnostics.ts';
 export { isGone } from './control-plane/classify.ts';
 export { isDefinite } from './control-plane/definite.ts';
 export { standardRetry } from './control-plane/retry.ts';

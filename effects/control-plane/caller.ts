@@ -2,6 +2,7 @@
 import { VmchartError, toVmchartError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, Ports } from '../ports.ts';
 import { classifyRefusal } from './classify.ts';
+import { observed } from './diagnostics.ts';
 import { controlPlaneUrl } from './regions.ts';
 import type { RetryPolicy } from './retry.ts';
 import { standardRetry, withRetries } from './retry.ts';
@@ -55,7 +56,7 @@ export class Caller {
     const { clock, entropy } = this.#ports;
     const { signal, maxRetries } = options;
     signal?.throwIfAborted();
-    return withRetries(() => this.#sendOnce(call, options), {
+    return withRetries(() => observed(call, clock, () => this.#sendOnce(call, options)), {
       clock,
       entropy,
       signal,

@@ -10,8 +10,8 @@ export function markDoubtful(error: VmchartError): VmchartError {
   return error;
 }
 
-/** Reasons of local failures, before the first byte went out. */
-const localReasons = new Set(['connect', 'certificate', 'proxy']);
+/** Reasons of failures before the first byte went out; those that the service may give too come with a status. */
+const localReasons = new Set(['connect', 'certificate', 'quota', 'no-entropy']);
 
 /**
  * Whether the service surely did not act on a call that failed with this error.

@@ -1,6 +1,9 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { VmchartError, isDefinite, isGone } from 'vmchart/effects';
+import { VmchartError, controlPlaneChannel, isDefinite, isGone } from 'vmchart/effects';
+import type { ControlPlaneSend } from 'vmchart/effects';
+import { staticCredentials } from 'vmchart/adapters';
 import { errorOf, imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
 import type { Answer } from './plane-recorder.ts';
 
@@ -200,6 +203,39 @@ describe('whether the service surely did nothing', () => {
     expect(isDefinite(new VmchartError('Unexpected', 'a bug'))).toBe(false);
     expect(isDefinite(new DOMException('stopped', 'AbortError'))).toBe(false);
   });
+});
+
+test('every send can be watched, without a secret', async () => {
+  const seen: ControlPlaneSend[] = [];
+  const watch = (message: unknown) => void seen.push(message as ControlPlaneSend);
+  subscribe(controlPlaneChannel, watch);
+  try {
+    const answer = { body: vm('PENDING'), headers: { 'x-amzn-requestid': 'req-1' } };
+    const { plane } = recordedPlane({ RunMicrovm: [{ lost: 'reset' }, refusal(500, null), answer] });
+    await plane.runMicrovm({ imageIdentifier: imageArn, runHookPayload: 'marker-payload' });
+  } finally {
+    unsubscribe(controlPlaneChannel, watch);
+  }
+  expect(seen).toMatchObject([
+    {
+      operation: 'RunMicrovm',
+      method: 'POST',
+      path: '/2025-09-09/microvms',
+      status: null,
+      error: { reason: 'transport' },
+    },
+    { status: 500, error: { kind: 'Retryable' } },
+    { status: 200, requestId: 'req-1', error: null },
+  ]);
+  expect(JSON.stringify(seen)).not.toContain('marker');
+});
+
+test('a client shows no secret when it is printed', () => {
+  const { plane } = recordedPlane(
+    {},
+    { ports: { credentials: staticCredentials({ accessKeyId: 'marker', secretAccessKey: 'marker' }) } },
+  );
+  expect(inspect(plane, { depth: 9, showHidden: true })).not.toContain('marker');
 });
 
 test('nothing secret is echoed, whatever the service says', async () => {

@@ -5,6 +5,7 @@ import {
   checkLaunch,
   effectiveLaunchEnv,
   egressPostureFor,
+  isDefinite,
   isSealed,
   managedConnectorArn,
   mintClientToken,
@@ -376,6 +377,12 @@ describe('client tokens (TRAP-1)', () => {
   });
 });
 
+test('FC-115 a launch has no tags: MicroVMs cannot carry any', () => {
+  // @ts-expect-error There is no such member.
+  const launch: LaunchRequest = { imageIdentifier: imageArn, tags: { owner: 'me' } };
+  expect(assemble(launch).request).not.toHaveProperty('tags');
+});
+
 describe('FC-046 a used-up quota opens a cool-down, when asked for', () => {
   const answers = { RunMicrovm: [refusal(402, 'ServiceQuotaExceededException')], TerminateMicrovm: [{}] };
   const launch = { imageIdentifier: imageArn };
@@ -384,7 +391,9 @@ describe('FC-046 a used-up quota opens a cool-down, when asked for', () => {
     const { plane, recorder, clock } = recordedPlane(answers, { quotaCooldownMs: 60_000 });
     await errorOf(plane.runMicrovm(launch));
     await clock.advance(59_999);
-    expect(await errorOf(plane.runMicrovm(launch))).toMatchObject({ reason: 'quota', retryAfterMs: 1 });
+    const refusal = await errorOf(plane.runMicrovm(launch));
+    expect(refusal).toMatchObject({ reason: 'quota', retryAfterMs: 1 });
+    expect(isDefinite(refusal)).toBe(true);
     expect(recorder.count('RunMicrovm')).toBe(1);
     await clock.advance(1);
     await errorOf(plane.runMicrovm(launch));
