@@ -5,7 +5,7 @@ export interface Work {
   track(work: Promise<unknown>): void;
   /**
    * Resolves when nothing is under way, or after `graceMs` of real time: something may hang for ever, such as a hook
-   * that never answers.
+   * that never answers. That is waited for once.
    */
   settled(graceMs: number): Promise<void>;
 }
@@ -13,6 +13,8 @@ export interface Work {
 /** Makes the count. Work must not reject, or must be caught by whoever started it. */
 export function makeWork(): Work {
   const running = new Set<Promise<unknown>>();
+  // What was waited for in vain is not waited for again.
+  const hanging = new WeakSet<Promise<unknown>>();
   const turn = () =>
     new Promise<void>((resolve) => {
       setImmediate(resolve);
@@ -25,15 +27,18 @@ export function makeWork(): Work {
     },
     async settled(graceMs) {
       const until = performance.now() + graceMs;
+      const awaited = () => [...running].filter((work) => !hanging.has(work));
       await turn();
-      while (running.size > 0 && performance.now() < until) {
+      for (let left = awaited(); left.length > 0; left = awaited()) {
         let timer: NodeJS.Timeout | undefined;
         const grace = new Promise<void>((resolve) => {
           timer = setTimeout(resolve, until - performance.now());
         });
-        await Promise.race([Promise.allSettled(running), grace]);
+        await Promise.race([Promise.allSettled(left), grace]);
         clearTimeout(timer);
         await turn();
+        if (performance.now() < until) continue;
+        for (const work of awaited()) hanging.add(work);
       }
     },
   };
