@@ -19,6 +19,9 @@ import { unsealSecrets } from './sealed-secrets.ts';
 /** Carries out one call. */
 export type Effect = (input: EffectInput, signal: AbortSignal) => Promise<Outcome>;
 
+/** Reads right after a launch may not see the VM yet: for so long a 404 is no end, as long as nothing was seen. */
+const invisibleAtFirstMs = 30_000;
+
 /** States from which a launch does not come to life. A caller-kept launch can be brought back from the last two. */
 const dead = ['TERMINATED', 'TERMINATING'] as const;
 const terminal = [...dead, 'SUSPENDED', 'SUSPENDING'] as const;
@@ -122,8 +125,10 @@ export function sandboxEffects(
         timeoutMs: call.timeoutMs ?? 0,
         schedule: schedules.state,
         clock,
+        entropy: ports.entropy,
         signal,
         microvmId,
+        notFoundGraceMs: call.kind === 'awaitRunning' ? invisibleAtFirstMs : 0,
       });
       return succeeded(call, clock, askedAt, description);
     } catch (error) {

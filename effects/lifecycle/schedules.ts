@@ -1,5 +1,6 @@
 /** How often the lifecycle's waits look, and for how long. */
 import {
+  adaptiveImageSchedule,
   adaptiveSchedule,
   referenceDaemonSchedule,
   referenceImageSchedule,
@@ -21,7 +22,7 @@ export interface Schedules {
 export const adaptiveSchedules: Schedules = {
   state: adaptiveSchedule,
   daemon: adaptiveSchedule,
-  image: referenceImageSchedule,
+  image: adaptiveImageSchedule,
 };
 
 /** The fixed intervals of the reference client: 5 s for states, 2 s for the daemon, 15 s for images. */
