@@ -63,6 +63,9 @@ const intoSuspended = (seen: 'sawSuspended' | 'fresh') =>
     },
   ] as const;
 
+/** Straight from RUNNING: the window begins at this moment, so it is open. */
+const [resumesAtOnce, , suspends] = intoSuspended('fresh');
+
 /** A VM that ends while it is being suspended: the suspend is over without an error, a deferred RESUME is refused. */
 const diesSuspending = ['learn', end('SUSPEND', 'success'), end('RESUME', 'STATE-11')] as const;
 
@@ -434,7 +437,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
               actions: ['learn', 'openWindow', call('awaitSuspended')],
               meta: { requirements: ['STATE-4'] },
             },
-            'OBSERVED.SUSPENDED': intoSuspended('fresh'),
+            'OBSERVED.SUSPENDED': [resumesAtOnce, suspends],
           },
         },
       },
