@@ -12,8 +12,21 @@ const servers = new WeakMap<Guest, Server>();
 function daemonServer(guest: Guest): Server {
   const known = servers.get(guest);
   if (known !== undefined) return known;
-  const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => guest.handle(request, response));
-  server.on('upgrade', (request, socket, head) => guest.upgrade(request, socket, head));
+  const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => {
+    try {
+      guest.handle(request, response);
+    } catch {
+      // A fault of the guest is a connection that breaks, not the end of everybody's VMs.
+      response.destroy();
+    }
+  });
+  server.on('upgrade', (request, socket, head) => {
+    try {
+      guest.upgrade(request, socket, head);
+    } catch {
+      socket.destroy();
+    }
+  });
   // The proxy watches the outer connection; nothing inside may give up earlier.
   server.timeout = 0;
   server.requestTimeout = 0;
