@@ -54,6 +54,7 @@ export type {
   SandboxEvent,
   SandboxInput,
   SandboxPolicy,
+  SpecVariables,
   VmState,
   WireKind,
 } from './machines/index.ts';

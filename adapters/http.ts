@@ -58,6 +58,19 @@ function isIterable(body: HttpBody): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
+/**
+ * Ends the exchange when the signal aborts. Not handed to `got`, which would listen on for the life of the signal:
+ * a wait polls many times under one.
+ */
+function abortable(stream: GotStream, signal: AbortSignal | undefined): void {
+  if (signal === undefined) return;
+  const abort = () => void stream.destroy(signal.reason as Error);
+  const forget = () => signal.removeEventListener('abort', abort);
+  signal.addEventListener('abort', abort, { once: true });
+  stream.once('end', forget);
+  stream.once('close', forget);
+}
+
 /** Remembers the error of a body's own source, which is the caller's and no failure of the connection. */
 interface BodySource {
   failure?: unknown;
@@ -122,8 +135,8 @@ export function gotHttp(options: GotHttpOptions = {}): Http {
       ...agents.choose(request.url, request.freshConnection === true),
       ...(request.body === undefined ? {} : { body: sendable(request.body, source) }),
       ...(request.timeoutMs === undefined && request.idleTimeoutMs === undefined ? {} : { timeout: limits(request) }),
-      ...(request.signal === undefined ? {} : { signal: request.signal }),
     });
+    abortable(stream, request.signal);
     // Without a body nothing ends the writable side of a POST.
     if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD') stream.end();
     return stream;
