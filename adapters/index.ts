@@ -19,3 +19,4 @@ export { memoryJournal } from './journal.ts';
 export { fileSecrets, memorySecrets } from './secrets.ts';
 export { sigV4Signer } from './signing.ts';
 export type { SigV4Options } from './signing.ts';
+export { localFiles } from './local-files/index.ts';

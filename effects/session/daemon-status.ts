@@ -33,7 +33,7 @@ export function statusError(method: string, path: string, response: HttpResponse
   const { status } = response;
   const quoted = Buffer.from(response.body.subarray(0, quotedBytes)).toString('utf8').trim();
   const message = `${method} ${path} answered ${status}${quoted === '' ? '' : `: ${quoted}`}`;
-  const details: ErrorDetails = { status, reason: slugOf(response) ?? proxyReason(status) };
+  const details: ErrorDetails = { status, reason: slugOf(response) ?? foreignReason(response) };
   const wireKind = wireKindOfStatus[status] ?? (status >= 500 ? 'ServerError' : undefined);
   return wireKind === undefined
     ? new VmchartError('Protocol', message, details)
@@ -61,9 +61,9 @@ function slugOf(response: HttpResponse): string | null {
   }
 }
 
-/** Two statuses come from the endpoint proxy and never from the daemon (`agentd-protocol.md` 18). */
-function proxyReason(status: number): string | null {
+/** What the daemon never sends comes from something before it: a page, or the endpoint proxy (`agentd-protocol.md` 18). */
+function foreignReason({ status, headers }: HttpResponse): string | null {
+  if (/^text\/html\b/.test(headers['content-type'] ?? '')) return 'unexpected-response';
   if (status === 403) return 'token-scope';
-  if (status === 429) return 'rate';
-  return null;
+  return status === 429 ? 'rate' : null;
 }

@@ -1,15 +1,20 @@
 /** The client of one VM's inside. It holds nothing worth keeping: two strings are enough to make it again. */
-import type { Clock, Http } from '../ports.ts';
+import type { Clock, Http, HttpStream } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
 import { bounded, checkedDurationMs } from './deadline.ts';
+import { downloadDir, downloadTo, requireLocalFiles, uploadDir, uploadFrom } from './directories.ts';
+import type { DownloadDirOptions, UploadDirOptions } from './directories.ts';
 import type { Command, StartOptions } from './exec-command.ts';
 import { ExecHandle } from './exec-handle.ts';
 import type { WaitOptions } from './exec-handle.ts';
 import type { ExecResult } from './exec-result.ts';
+import { downloadFile, fileExists, openRemoteFile, openRemoteTar, uploadFile, uploadTar } from './files.ts';
+import type { ArchiveOptions, LineRange, TransferOptions, UploadBody, UploadOptions } from './files.ts';
 import { readHealth, waitUntilReady } from './health.ts';
 import type { Health, ReadyOptions } from './health.ts';
 import { KeepAwake } from './keep-awake.ts';
 import type { KeepAwakeOptions } from './keep-awake.ts';
+import type { DirectoryReport, LocalFiles } from './local-files.ts';
 import type { PollSchedule } from './poll-schedule.ts';
 import { adaptiveExecPolling } from './poll-schedule.ts';
 import { listProcs } from './procs.ts';
@@ -60,6 +65,8 @@ export interface SessionOptions {
   readonly vmState?: (signal?: AbortSignal) => Promise<string>;
   /** Whether the VM runs, as far as the launching side knows: what a keep-awake asks before each poll. */
   readonly isRunning?: () => boolean;
+  /** The local disk, for transfers of files and directories. */
+  readonly localFiles?: LocalFiles;
 }
 
 /**
@@ -75,6 +82,7 @@ export class Session {
   readonly #transport: Transport;
   readonly #execPolling: PollSchedule;
   readonly #isRunning: (() => boolean) | undefined;
+  readonly #localFiles: LocalFiles | undefined;
 
   /** @throws VmchartError `Precondition` without an HTTP client or a clock; `InvalidArg` for a bad number. */
   constructor(options: SessionOptions) {
@@ -86,6 +94,7 @@ export class Session {
     this.egressPosture = options.egressPosture ?? 'unsealed';
     this.#execPolling = options.execPolling ?? adaptiveExecPolling;
     this.#isRunning = options.isRunning;
+    this.#localFiles = options.localFiles;
     const minted = options.minter && new ProxyAuth({ minter: options.minter, clock, port: this.port });
     this.#transport = new Transport({
       endpoint: options.endpoint,
@@ -243,6 +252,65 @@ export class Session {
   async runSync(command: Command, options: StartOptions & WaitOptions = {}): Promise<ExecResult> {
     const handle = await this.start(command, options);
     return await handle.waitAndAck(options);
+  }
+
+  /** Writes one file of the VM, its parents included. */
+  async uploadFile(path: string, data: UploadBody, options: UploadOptions = {}): Promise<void> {
+    await uploadFile(this.#transport, path, data, options);
+  }
+
+  /** Reads a file into memory. */
+  async downloadFile(path: string, options: TransferOptions = {}): Promise<Uint8Array> {
+    return await downloadFile(this.#transport, path, options);
+  }
+
+  /** Reads some lines of a file into memory: 1-based, inclusive. */
+  async downloadFileLines(path: string, range: LineRange, options: TransferOptions = {}): Promise<Uint8Array> {
+    return await downloadFile(this.#transport, path, { ...options, ...range });
+  }
+
+  /** Opens a file for reading as it comes. */
+  async openFile(path: string, options: TransferOptions & LineRange = {}): Promise<HttpStream> {
+    return await openRemoteFile(this.#transport, path, options);
+  }
+
+  /** Whether there is such a file. A directory is an error, not an answer. */
+  async fileExists(path: string, signal?: AbortSignal): Promise<boolean> {
+    return await fileExists(this.#transport, path, signal);
+  }
+
+  /** Unpacks an uncompressed tar archive in the VM. */
+  async uploadTar(remoteDir: string, archive: UploadBody, options: ArchiveOptions = {}): Promise<void> {
+    await uploadTar(this.#transport, remoteDir, archive, options);
+  }
+
+  /** Opens a tar archive of a directory of the VM for reading as it comes. */
+  async downloadTar(remoteDir: string, options: TransferOptions = {}): Promise<HttpStream> {
+    return await openRemoteTar(this.#transport, remoteDir, options);
+  }
+
+  /** Sends a local file with its permission bits. */
+  async uploadFrom(
+    localPath: string,
+    remotePath: string,
+    options: Omit<UploadOptions, 'sizeBytes'> = {},
+  ): Promise<void> {
+    await uploadFrom(this.#transport, requireLocalFiles(this.#localFiles), localPath, remotePath, options);
+  }
+
+  /** Fetches a file to the local disk; it appears only when it is whole. Returns its size in bytes. */
+  async downloadTo(remotePath: string, localPath: string, options: TransferOptions = {}): Promise<number> {
+    return await downloadTo(this.#transport, requireLocalFiles(this.#localFiles), remotePath, localPath, options);
+  }
+
+  /** Sends a local directory, links kept as links. */
+  async uploadDir(localDir: string, remoteDir: string, options: UploadDirOptions = {}): Promise<DirectoryReport> {
+    return await uploadDir(this.#transport, requireLocalFiles(this.#localFiles), localDir, remoteDir, options);
+  }
+
+  /** Fetches a directory of the VM, which is not trusted: nothing is written outside of `localDir`. */
+  async downloadDir(remoteDir: string, localDir: string, options: DownloadDirOptions = {}): Promise<DirectoryReport> {
+    return await downloadDir(this.#transport, requireLocalFiles(this.#localFiles), remoteDir, localDir, options);
   }
 
   toJSON(): { endpoint: string; port: number; egressPosture: SessionEgressPosture } {

@@ -1,0 +1,80 @@
+/** The port to the local disk: what transfers of files and directories need of it. */
+
+/** A local file that is about to be sent. */
+export interface LocalFile {
+  readonly sizeBytes: number;
+  /** Permission bits. */
+  readonly mode: number;
+  /** Reads the file from its start, anew at each call. */
+  read(): AsyncIterable<Uint8Array>;
+}
+
+/** Which members of a directory a transfer takes. */
+export interface MemberChoice {
+  /** Globs over paths relative to the directory, such as `src/**`; only what matches is taken. Default: everything. */
+  readonly include?: readonly string[];
+  /** Globs of what is left out. */
+  readonly exclude?: readonly string[];
+}
+
+/** Something that a transfer left out, and why. */
+export interface SkippedMember {
+  readonly path: string;
+  readonly reason: 'special-file' | 'git' | 'not-chosen' | 'link';
+}
+
+/** What a transfer of a directory moved. */
+export interface DirectoryReport {
+  readonly files: number;
+  readonly directories: number;
+  readonly links: number;
+  /** Bytes of file contents. */
+  readonly bytes: number;
+  /** Left out, but for what the choice did not name. */
+  readonly skipped: readonly SkippedMember[];
+}
+
+/** A directory that was looked through and can be sent. */
+export interface LocalDirectory extends DirectoryReport {
+  /** An archive of it, made while it is read, anew at each call. */
+  pack(): AsyncIterable<Uint8Array>;
+}
+
+/** How a directory is packed. */
+export interface PackOptions extends MemberChoice {
+  /**
+   * A link that leads out of the directory is nothing that a VM could hold: `refuse` ends the transfer before it
+   * begins, `skip` leaves the link out. Default `refuse`.
+   */
+  readonly unsafeLinks?: 'refuse' | 'skip';
+}
+
+/** How an archive from a VM is unpacked. The VM is not trusted. */
+export interface UnpackOptions extends MemberChoice {
+  /** What becomes of symbolic links that stay inside the directory: kept, left out, or refused. Default `keep`. */
+  readonly links?: 'keep' | 'skip' | 'refuse';
+  /** `.git` is left out by default, since what is planted in it runs on this machine later (FC-103). */
+  readonly git?: 'skip' | 'keep';
+  /** Ends the transfer beyond this many bytes of contents. Default 8 GiB. */
+  readonly maxBytes?: number;
+  /** Ends the transfer beyond this many members. Default 100,000. */
+  readonly maxMembers?: number;
+}
+
+/** The local disk. */
+export interface LocalFiles {
+  /** Opens a file for sending. @throws VmchartError `InvalidArg` when there is none. */
+  openFile(path: string): Promise<LocalFile>;
+  /**
+   * Writes a file that appears under its name only when all of it has arrived. Returns its size in bytes.
+   * A failure leaves what was there before.
+   */
+  saveFile(path: string, content: AsyncIterable<Uint8Array>): Promise<number>;
+  /** Looks through a directory. @throws VmchartError `InvalidArg` for a link that leads out of it. */
+  openDirectory(path: string, options: PackOptions): Promise<LocalDirectory>;
+  /**
+   * Unpacks an archive into a directory. Nothing is written outside of it whatever the archive says, and a failure
+   * leaves the directory as it was.
+   */
+  unpack(path: string, archive: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<DirectoryReport>;
+}
