@@ -9,7 +9,7 @@ import { checkRange, refuseArgument } from './shapes.ts';
 import type { PortSpecification } from './wire.ts';
 
 /** The longest life of a token, in minutes. */
-export const longestTokenMin = 60;
+const longestTokenMin = 60;
 
 /** @throws VmchartError `InvalidArg` */
 export function checkTokenLifetime(expirationMin: number): void {
@@ -49,7 +49,7 @@ export async function readAuthToken(operation: string, response: HttpResponse): 
 }
 
 /** Whether a token map can open anything: header names are compared without case. */
-export function hasProxyAuth(headers: Readonly<Record<string, string>>): boolean {
+function hasProxyAuth(headers: Readonly<Record<string, string>>): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === proxyAuthHeader);
 }
 
@@ -58,7 +58,7 @@ export function hasProxyAuth(headers: Readonly<Record<string, string>>): boolean
  * identity stays `Credentials`; a VM that is gone or in the wrong state stays final, with reason `gone` or
  * `wrong-state`; an argument stays an argument; all else is `AuthTokenMint`, which is retryable.
  */
-export function toMintError(error: unknown, ports: readonly number[]): unknown {
+function toMintError(error: unknown, ports: readonly number[]): unknown {
   if (!VmchartError.is(error)) return error;
   if (error.kind === 'Credentials' || error.kind === 'InvalidArg' || error.kind === 'Precondition') return error;
   const details = {

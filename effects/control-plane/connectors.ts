@@ -27,7 +27,7 @@ export function parseEgressPosture(label: string): EgressPosture | null {
 }
 
 /** The service's limit for each of the two connector members. */
-export const mostConnectors = 10;
+const mostConnectors = 10;
 
 function refuse(message: string): never {
   throw new VmchartError('InvalidArg', message, { reason: 'invalid-connectors' });

@@ -12,7 +12,7 @@ import {
 import type { CreateMicrovmImageRequest, WireHooks } from './wire.ts';
 
 /** `ImageName`: three different mistakes get three different sentences. */
-export function checkImageName(name: string): void {
+function checkImageName(name: string): void {
   if (name.length === 0) refuseArgument('The image name is empty.');
   if (name.length > 64) refuseArgument(`The image name is too long: ${name.length} characters, at most 64.`);
   if (!/^[a-zA-Z0-9-_]+$/.test(name)) {

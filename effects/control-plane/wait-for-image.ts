@@ -30,12 +30,12 @@ const notFoundGraceMs = 30_000;
 const readyStates = ['CREATED', 'UPDATED', 'ACTIVE', 'AVAILABLE'];
 
 /** Whether an image in this state can be launched. */
-export function isImageReady(state: string): boolean {
+function isImageReady(state: string): boolean {
   return readyStates.includes(state);
 }
 
 /** Whether an image in this state has failed. */
-export function isImageFailed(state: string): boolean {
+function isImageFailed(state: string): boolean {
   return state.includes('FAILED');
 }
 

@@ -64,7 +64,7 @@ export function canReach(from: string, wanted: readonly string[]): boolean {
 }
 
 /** The error of a VM that ended instead of coming to life. Its reason is the only evidence that is left. */
-export function launchDied(
+function launchDied(
   vm: { readonly microvmId: string; readonly stateReason: string | null },
   state: string,
   wanted: readonly string[],
