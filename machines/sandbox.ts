@@ -112,7 +112,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
       {
         target: '.TERMINATING.calling',
         actions: [answer('accepted'), 'interruptOthers', 'await', call('terminate')],
-        meta: { requirements: ['STATE-9'] },
+        meta: { requirements: ['STATE-9', 'EXT-1'] },
       },
     ],
 

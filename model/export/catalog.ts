@@ -1,10 +1,18 @@
 /** The machines of this package by name: what can be drawn, listed and watched. */
 import type { AnyStateMachine } from 'xstate';
+import { blank } from '../../machines/daemon-exec.ts';
 import { bootstrapMachine, execMachine } from '../../machines/daemon.ts';
 import { keepAwakeMachine } from '../../machines/keep-awake.ts';
 import { outputStreamMachine } from '../../machines/output-stream.ts';
 import { platformMachine } from '../../machines/platform.ts';
-import { proxyTokenMachine } from '../../machines/proxy-token.ts';
+import { noDeadlines } from '../../machines/platform-deadlines.ts';
+import {
+  defaultRefreshAfterMs,
+  maxTokenLifetimeMs,
+  nothingHeld,
+  proxyTokenMachine,
+} from '../../machines/proxy-token.ts';
+import { contextFrom, defaultPolicy } from '../../machines/sandbox-context.ts';
 import { sandboxMachine } from '../../machines/sandbox.ts';
 
 /** A machine that can be asked for by name. */
@@ -13,7 +21,16 @@ export interface CatalogEntry {
   /** One sentence, from the machine's own description. */
   readonly title: string;
   readonly machine: AnyStateMachine;
+  /** What the functions in its config refer to: a file that stands alone has to bring it along. */
+  readonly scope: Readonly<Record<string, unknown>>;
 }
+
+const scopes: Readonly<Record<string, CatalogEntry['scope']>> = {
+  sandbox: { contextFrom, defaultPolicy },
+  platform: { noDeadlines },
+  exec: { blank },
+  'proxy-token': { defaultRefreshAfterMs, maxTokenLifetimeMs, nothingHeld },
+};
 
 const machines: Readonly<Record<string, AnyStateMachine>> = {
   sandbox: sandboxMachine,
@@ -30,6 +47,7 @@ export const machineCatalog: readonly CatalogEntry[] = Object.entries(machines).
   name,
   title: machine.root.description ?? '',
   machine,
+  scope: scopes[name] ?? {},
 }));
 
 /** The machine of that name (or of that id), or `null`. */
