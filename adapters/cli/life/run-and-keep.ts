@@ -1,6 +1,6 @@
 /** Launches a VM that stays, and remembers it. */
 import { Sandbox } from '../../../effects/index.ts';
-import type { RunResult } from '../../../effects/index.ts';
+import type { RunResult, Secrets } from '../../../effects/index.ts';
 import { CliError, toCliError } from '../cli-error.ts';
 import type { CommandContext, Outcome } from '../command.ts';
 import type { NameEntry } from '../registry/name-entry.ts';
@@ -40,7 +40,7 @@ export async function runAndKeep(plan: KeepPlan, context: CommandContext): Promi
     await using platform = await platformOf(registry, entry, context);
     sandbox = new Sandbox(platform.ports);
     try {
-      return await launchAndKeep(plan, context, registry, entry, sandbox);
+      return await launchAndKeep(plan, context, { registry, entry, sandbox, secrets: platform.secrets });
     } finally {
       // Nobody is left to warn: the VM is remembered under its name.
       sandbox.actor.stop();
@@ -55,10 +55,14 @@ export async function runAndKeep(plan: KeepPlan, context: CommandContext): Promi
 async function launchAndKeep(
   plan: KeepPlan,
   context: CommandContext,
-  registry: NameRegistry,
-  entry: NameEntry,
-  sandbox: Sandbox,
+  kept: {
+    readonly registry: NameRegistry;
+    readonly entry: NameEntry;
+    readonly sandbox: Sandbox;
+    readonly secrets: Secrets;
+  },
 ): Promise<Outcome> {
+  const { registry, entry, sandbox, secrets } = kept;
   const { terminal, interrupts } = context;
   const log = new LifecycleLog(sandbox, () => performance.now());
   const data = (exec: RunResult | null) => ({
@@ -82,6 +86,9 @@ async function launchAndKeep(
     const known = { ...data(null), kept: false, teardown: { ...teardown } };
     throw failureOf({ failure, execFailure: null, teardown, data: known, region: entry.region, interrupts }) ?? failure;
   }
+  // The daemon has the variables now; only the token is needed from here on.
+  const ref = sandbox.record().known.launch?.request.launchEnvRef ?? null;
+  if (ref !== null) await secrets.remove(ref);
   await registry.write({ ...entry, record: sandbox.record() });
   terminal.progress(`kept as ${plan.name}; it bills until it ends: vmchart terminate ${plan.name}`);
   let result: RunResult | null = null;

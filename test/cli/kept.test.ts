@@ -1,0 +1,302 @@
+/** VMs that stay: kept under a name by one call, used and ended by others. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmulator } from '../../adapters/emulator/index.ts';
+import type { Emulator } from '../../adapters/emulator/index.ts';
+import { HandSignals, cli, envelopeOf, json } from './harness.ts';
+
+// Real processes on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let emulator: Emulator;
+let home: string;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  emulator = await startEmulator();
+});
+afterAll(() => emulator.close());
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'vmchart-home-'));
+  environment = { VMCHART_HOME: join(home, 'state') };
+});
+afterEach(async () => {
+  emulator.faults.clear();
+  await rm(home, { recursive: true, force: true });
+});
+
+const at = (...words: string[]) => json(words, { environment });
+const keep = (name: string, ...more: string[]) =>
+  at('run', '--keep', '--name', name, '--endpoint-url', emulator.endpoint, ...more);
+const recordPath = (name: string) => join(home, 'state', 'names', `${name}.json`);
+const alive = () => emulator.vms().filter(({ state }) => state !== 'TERMINATED' && state !== 'TERMINATING');
+
+async function allText(folder: string): Promise<string> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = await Promise.all(
+    files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), 'utf8')),
+  );
+  return texts.join('\n');
+}
+
+describe('a kept VM', () => {
+  test('is used, put to sleep, woken and ended by name', async () => {
+    const kept = await keep('box', '--env', 'GREETING=hi', '--exec', 'echo first > note');
+    expect(kept).toMatchObject({ exitCode: 0, data: { name: 'box', kept: true, lifecycle: ['PENDING', 'RUNNING'] } });
+    const ran = await cli(['exec', '--name', 'box', 'cat note; echo $GREETING; echo no >&2; exit 9'], { environment });
+    expect(ran).toMatchObject({ code: 13, stdout: 'first\nhi\n' });
+    expect(ran.stderr).toMatch(/^no\nerror: The command exited with status 9\./);
+    const words = await cli(['exec', '--name', 'box', '--exec-status', '--', 'sh', '-c', 'echo "a  b"; exit 6'], {
+      environment,
+    });
+    expect(words).toMatchObject({ code: 6, stdout: 'a  b\n' });
+
+    expect(await at('suspend', 'box')).toMatchObject({
+      exitCode: 0,
+      data: { state: 'SUSPENDED', lifecycle: ['RUNNING', 'SUSPENDING', 'SUSPENDED'] },
+    });
+    const asleep = await at('exec', '--name', 'box', 'true');
+    expect(asleep).toMatchObject({ exitCode: 12, error: { suggestions: ['vmchart resume box'] } });
+    expect((await at('ls')).data).toMatchObject({ vms: [{ name: 'box', state: 'SUSPENDED', problem: null }] });
+    expect(await at('resume', '--name', 'box')).toMatchObject({ exitCode: 0, data: { state: 'RUNNING' } });
+    expect(await at('terminate', 'box')).toMatchObject({ exitCode: 0, data: { forgotten: true } });
+    expect(alive()).toEqual([]);
+    expect((await at('ls')).data).toEqual({ vms: [] });
+    expect(await allText(join(home, 'state'))).toBe('');
+  });
+
+  test('is remembered without a secret in the registry, in files that only the owner reads', async () => {
+    await keep('box', '--env', 'PLANTED=marker-of-the-environment');
+    const secret = Object.values(
+      JSON.parse(await readFile(join(home, 'state', 'secrets', 'box.json'), 'utf8')) as Record<string, string>,
+    );
+    expect(secret).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    const names = await allText(join(home, 'state', 'names'));
+    expect(names).not.toContain(secret[0]);
+    expect(await allText(home)).not.toContain('marker-of-the-environment');
+    for (const [path, mode] of [
+      ['state', 0o700],
+      ['state/names', 0o700],
+      ['state/secrets', 0o700],
+      ['state/names/box.json', 0o600],
+      ['state/secrets/box.json', 0o600],
+    ] as const) {
+      expect([path, (await stat(join(home, path))).mode & 0o777]).toEqual([path, mode]);
+    }
+    await at('terminate', 'box');
+  });
+
+  test('a taken name is the class 14 with zero calls', async () => {
+    await keep('box');
+    const calls = emulator.recorder.count();
+    expect(await keep('box')).toMatchObject({ exitCode: 14, error: { code: 'ERR_NAME_TAKEN', kind: 'NameTaken' } });
+    expect(emulator.recorder.count()).toBe(calls);
+    await at('terminate', 'box');
+  });
+
+  test('a launch that is refused gives the name back; one that cannot be ended keeps it', async () => {
+    emulator.faults.add({ operation: 'RunMicrovm', kind: 'access-denied' });
+    expect(await keep('box')).toMatchObject({ exitCode: 4, ok: false });
+    expect((await at('ls')).data).toEqual({ vms: [] });
+
+    const interrupts = new HandSignals();
+    emulator.faults.add({ operation: 'GetMicrovm', kind: 'delay', delayMs: 2_000 });
+    emulator.faults.add({ operation: 'TerminateMicrovm', kind: 'access-denied' });
+    const asked = emulator.recorder.count('GetMicrovm');
+    const words = ['run', '--keep', '--name', 'box', '--endpoint-url', emulator.endpoint];
+    const running = json(words, { environment, interrupts });
+    while (emulator.recorder.count('GetMicrovm') === asked) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    interrupts.interrupt();
+    expect(await running).toMatchObject({ exitCode: 11, data: { kept: false } });
+    expect(alive()).toHaveLength(1);
+    expect(await at('terminate', 'box')).toMatchObject({ exitCode: 0 });
+    expect(alive()).toEqual([]);
+  });
+
+  test('STATE-12 a resume past the window is refused by another process with zero resume calls', async () => {
+    await keep('box', '--suspended-sec', '1800');
+    const path = recordPath('box');
+    await at('suspend', 'box');
+    const calls = emulator.recorder.count('ResumeMicrovm');
+    // An hour later: the stamp of the suspend is what the window is measured from.
+    const entry = JSON.parse(await readFile(path, 'utf8')) as { record: { wallOffsetMs: number } };
+    entry.record.wallOffsetMs -= 3_600_000;
+    await writeFile(path, JSON.stringify(entry));
+    expect(await at('resume', 'box')).toMatchObject({ exitCode: 8, error: { code: 'ERR_WINDOW_CLOSED' } });
+    expect(emulator.recorder.count('ResumeMicrovm')).toBe(calls);
+    expect(await at('terminate', 'box')).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe('commands in a kept VM', () => {
+  beforeEach(async () => {
+    await keep('box');
+  });
+  afterEach(async () => {
+    await at('terminate', 'box');
+  });
+
+  test('--stream --json prints one event a line and the envelope last', async () => {
+    const words = ['exec', '--name', 'box', '--stream', '--json', 'printf out; sleep 0.1; printf err >&2; exit 2'];
+    const { code, stdout } = await cli(words, { environment });
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.slice(0, -1)).toEqual([
+      { type: 'output', stream: 'stdout', offset: 0, text: 'out', base64: 'b3V0' },
+      { type: 'output', stream: 'stderr', offset: 3, text: 'err', base64: 'ZXJy' },
+      { type: 'exit', exitCode: 2, signal: null, timedOut: false, posixExitCode: 2 },
+    ]);
+    expect(lines.at(-1)).toMatchObject({ type: 'exec', ok: false, error: { exitCode: 13 } });
+    expect(code).toBe(13);
+  });
+
+  test('--detach, --poll, --wait, --kill and procs look after a command', async () => {
+    const started = await at('exec', '--name', 'box', '--detach', 'read x < /dev/zero & sleep 600');
+    const execId = started.data?.['execId'] as string;
+    expect(await at('exec', '--name', 'box', '--poll', execId)).toMatchObject({
+      exitCode: 0,
+      data: { exec: { phase: 'running', done: false } },
+    });
+    expect((await at('procs', 'box')).data?.['procs']).toEqual([
+      expect.objectContaining({ execId, childExited: false }),
+    ]);
+    expect(await at('exec', '--name', 'box', '--kill', execId)).toMatchObject({ data: { killed: true } });
+    const ended = await at('exec', '--name', 'box', '--poll', execId, '--wait');
+    expect(ended).toMatchObject({ exitCode: 13, data: { exec: { done: true } } });
+    const lost = await at('exec', '--name', 'box', '--poll', 'x-0000000000000000');
+    expect(lost).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
+  });
+
+  test('--user, --cwd and --env reach the command; an unknown user is its own typed error', async () => {
+    const line = 'echo $PWD $WHO';
+    const { data } = await at('exec', '--name', 'box', '--cwd', '/tmp', '--env', 'WHO=me', line);
+    expect(data?.['exec']).toMatchObject({ stdout: expect.stringMatching(/tmp me\n$/) });
+    const unknown = await at('exec', '--name', 'box', '--user', 'nobody-of-that-name', 'true');
+    expect(unknown).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
+  });
+
+  test('an interrupt ends the command and leaves the VM', async () => {
+    const interrupts = new HandSignals();
+    const calls = () => emulator.recorder.requests.filter(({ path }) => path.startsWith('/v1/exec/')).length;
+    const before = calls();
+    const running = json(['exec', '--name', 'box', 'sleep 600'], { environment, interrupts });
+    while (calls() < before + 2) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    interrupts.interrupt();
+    expect(await running).toMatchObject({ exitCode: 11, error: { kind: 'Interrupted' } });
+    const { data } = await at('procs', 'box');
+    expect(data?.['procs']).toEqual([expect.objectContaining({ pids: [] })]);
+    expect(alive()).toHaveLength(1);
+  });
+});
+
+describe('the registry', () => {
+  test('an unknown name is the class 12, with the nearest one', async () => {
+    await keep('builder');
+    expect(await at('suspend', 'biulder')).toMatchObject({
+      exitCode: 12,
+      error: { suggestions: expect.arrayContaining(['Did you mean builder?']) as unknown },
+    });
+    await at('terminate', 'builder');
+  });
+
+  test('FC-131 the region of the record wins, and a disagreement is refused with zero calls', async () => {
+    await keep('box');
+    const calls = emulator.recorder.count();
+    const refused = await at('terminate', 'box', '--region', 'us-west-2');
+    expect(refused).toMatchObject({ exitCode: 2, error: { kind: 'InvalidArg' } });
+    expect(refused.error?.message).toBe('box is in us-east-1, not in us-west-2.');
+    expect(emulator.recorder.count()).toBe(calls);
+    await at('terminate', 'box');
+  });
+
+  test.each([
+    ['cut at half', (text: string) => text.slice(0, text.length / 2)],
+    ['empty', () => ''],
+    ['of another release', (text: string) => text.replace('"version": 1', '"version": 9')],
+    ['without its endpoint', (text: string) => text.replaceAll(/"endpoint": "[^"]*"/g, '"endpoint": ""')],
+    ['of two regions', (text: string) => text.replace('"region": "us-east-1"', '"region": "eu-west-1"')],
+    ['of another name', (text: string) => text.replace('"name": "box"', '"name": "fox"')],
+  ])('FC-131 a record %s means taken, never free, and makes no call', async (_what, damage) => {
+    await keep('box');
+    const whole = await readFile(recordPath('box'), 'utf8');
+    const damaged = damage(whole);
+    expect(damaged).not.toBe(whole);
+    await writeFile(recordPath('box'), damaged);
+    const calls = emulator.recorder.count();
+    for (const words of [
+      ['suspend', 'box'],
+      ['exec', '--name', 'box', 'true'],
+      ['terminate', 'box'],
+    ]) {
+      expect(await at(...words)).toMatchObject({ exitCode: 15, error: { code: 'ERR_CONFIG' } });
+    }
+    expect(await keep('box')).toMatchObject({ exitCode: 14 });
+    expect((await at('ls')).data).toMatchObject({ vms: [{ name: 'box', state: 'unreadable' }] });
+    expect(emulator.recorder.count()).toBe(calls);
+    await writeFile(recordPath('box'), whole);
+    await at('terminate', 'box');
+  });
+
+  test('FC-133 settings of the day change nothing for a VM that is there', async () => {
+    await keep('box');
+    const settings = {
+      AWS_REGION: 'us-east-2',
+      AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
+      AWS_ENDPOINT_URL_LAMBDA_MICROVMS: 'http://127.0.0.1:9',
+    };
+    const ended = await json(['terminate', 'box'], { environment: { ...environment, ...settings } });
+    expect(ended).toMatchObject({ exitCode: 0, data: { region: 'us-east-1' } });
+    expect(alive()).toEqual([]);
+  });
+
+  test('folders that others can look into are refused', async () => {
+    const { chmod } = await import('node:fs/promises');
+    await keep('box');
+    await chmod(join(home, 'state', 'names'), 0o755);
+    const refused = await keep('other');
+    expect(refused).toMatchObject({ exitCode: 15, error: { code: 'ERR_CONFIG' } });
+    expect(refused.error?.suggestions.join()).toContain('chmod 700');
+    await at('terminate', 'box');
+  });
+
+  test('--forget gives a name up whose VM cannot be reached', async () => {
+    await keep('box');
+    await truncate(recordPath('box'), 10);
+    expect(await at('terminate', 'box', '--forget')).toMatchObject({ exitCode: 0, data: { forgotten: true } });
+    expect((await at('ls')).data).toEqual({ vms: [] });
+    await Promise.all(alive().map(({ microvmId }) => endById(microvmId)));
+  });
+});
+
+/** Ends a VM that no name leads to any more. */
+async function endById(microvmId: string): Promise<void> {
+  const { ControlPlane, awsPorts } = {
+    ...(await import('../../effects/index.ts')),
+    ...(await import('../../adapters/index.ts')),
+  };
+  const { endpoint: endpointUrl, credentials, region } = emulator;
+  await new ControlPlane(awsPorts({ endpointUrl, credentials, region })).terminateMicrovm(microvmId);
+}
+
+test('the envelope is the whole of stdout whatever happens', async () => {
+  for (const words of [
+    ['ls', '--json'],
+    ['suspend', 'nobody', '--json'],
+    ['nonsense', '--json'],
+  ]) {
+    const ran = await cli(words, { environment });
+    expect(Object.keys(envelopeOf(ran)).slice(0, 2)).toEqual(['type', 'ok']);
+  }
+});
