@@ -16,6 +16,7 @@ import { cachedCredentials, defaultCredentials, staticCredentials } from './cred
 import { systemEntropy } from './entropy.ts';
 import { gotHttp } from './http.ts';
 import { memoryJournal } from './journal.ts';
+import { localFiles } from './local-files/index.ts';
 import { memorySecrets } from './secrets.ts';
 import { sigV4Signer } from './signing.ts';
 
@@ -88,6 +89,7 @@ export function awsPorts(options: AwsPortsOptions = {}): Ports {
     entropy: options.entropy ?? systemEntropy(),
     secrets: options.secrets ?? memorySecrets(),
     journal: options.journal ?? memoryJournal(),
+    localFiles: localFiles(),
     region,
     // Spelled out, because whoever gets these ports must not have to judge the region again.
     endpointUrl: custom ?? controlPlaneUrl(region, { fips, dualStack }),

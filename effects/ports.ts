@@ -4,6 +4,7 @@
  * Their real implementations are in `adapters/`; tests bring recorders and simulated clocks.
  */
 import type { JournalRecord } from '../machines/index.ts';
+import type { LocalFiles } from './session/local-files.ts';
 
 /** Time. One lifecycle reads one clock (`client-behaviour.md` 0.4, clock rule). */
 export interface Clock {
@@ -131,6 +132,8 @@ export interface Ports {
   readonly region: string;
   /** Overrides `https://lambda.<region>.amazonaws.com`. */
   readonly endpointUrl?: string;
+  /** The local disk, for transfers of files and directories. */
+  readonly localFiles?: LocalFiles;
   /** Receives the rare warning that has no caller to throw at, such as an abandoned VM. Silent by default. */
   readonly warn?: (text: string) => void;
 }

@@ -351,6 +351,9 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
       clock: this.#ports.clock,
       minter: this.plane.minterFor(microvmId),
       egressPosture: this.#posture,
+      vmState: async (signal) => (await this.plane.getMicrovm(microvmId, signal === undefined ? {} : { signal })).state,
+      isRunning: () => this.lifecycle === 'RUNNING',
+      ...(this.#ports.localFiles === undefined ? {} : { localFiles: this.#ports.localFiles }),
       ...(this.#options.port === undefined ? {} : { port: this.#options.port }),
     });
     return this.#session;
