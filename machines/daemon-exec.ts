@@ -8,7 +8,8 @@ import { and, assign, emit, setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import type { AckRefusal, ExecContext, ExecEffect, ExecEvent, ExecPhase, ExecTerms } from './daemon-exec-types.ts';
 
-const blank = {
+/** A record without a command. */
+export const blank = {
   spawns: 0,
   startedAt: null,
   deadlineAt: null,

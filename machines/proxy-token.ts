@@ -94,7 +94,8 @@ function outcomeOf(event: unknown): MintOutcome {
   return (event as { output: MintOutcome }).output;
 }
 
-const nothingHeld = { heldOp: null, ports: [], mintedAt: null } as const;
+/** No token, and nothing known of one. */
+export const nothingHeld = { heldOp: null, ports: [], mintedAt: null } as const;
 
 /** The machine. Give it `mintToken`; listen for `GRANTED` and `DENIED`. */
 export const proxyTokenMachine = setup({

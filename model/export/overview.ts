@@ -83,9 +83,10 @@ function isCommand({ trigger }: ChartTransition): boolean {
 
 /** One of the spec's own requirements speaks, and the environment does not act by itself. */
 function isMain({ requirements }: ChartTransition): boolean {
-  return requirements.some((id) => !isOutside(id)) && !requirements.some(isOutside);
+  return requirements.some((id) => !isOutside(id)) && !requirements.some((id) => id.startsWith('ENV-'));
 }
 
+/** What the spec was extended by: effects of the environment, and what a client may do besides. */
 function isOutside(id: string): boolean {
   return id.startsWith('ENV-') || id.startsWith('EXT-');
 }
@@ -143,7 +144,9 @@ function wordsOf(
   const commands = named([...moves, ...begun], 'command');
   return {
     events: [...new Set(commands.length > 0 ? commands : [...named(moves, 'report'), ...named(moves, 'time')])],
-    requirements: [...new Set(ids)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })),
+    requirements: [...new Set(ids)]
+      .filter((id) => !isOutside(id))
+      .sort((a, b) => a.localeCompare(b, 'en', { numeric: true })),
   };
 }
 

@@ -63,6 +63,7 @@ function stateLines(chart: Chart, state: ChartState): string[] {
         `<invoke${xmlAttributes({ id: invokeId(chart, state.path, id), type: 'urn:vmchart:actor', srcexpr: literal(src) })}/>`,
     ),
     ...own.flatMap((move) => transitionLines(chart, move)),
+    ...(state.kind === 'history' ? [defaultLine(chart, state)] : []),
     ...chart.states.filter(({ parent }) => parent === state.path).flatMap((child) => stateLines(chart, child)),
   ];
   return inner.length === 0
@@ -84,6 +85,13 @@ function transitionLines(chart: Chart, move: ChartTransition): string[] {
   return move.actions.length === 0
     ? [`<transition${attributes}/>`]
     : [`<transition${attributes}>`, ...move.actions.map((action) => `  ${logLine(action)}`), '</transition>'];
+}
+
+/** A history has to say where to go before there is one: XState goes to the beginning of the state around it. */
+function defaultLine(chart: Chart, { parent, path }: ChartState): string {
+  const around = chart.states.find((state) => state.path === parent);
+  const target = around?.initial ?? around?.children.find((child) => child !== path) ?? parent ?? '';
+  return `<transition${xmlAttributes({ target: stateId(chart, target) })}/>`;
 }
 
 function isInside(outer: string, path: string): boolean {

@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { validateXML } from 'xmllint-wasm';
+import { drawSvg } from '../../adapters/cli/pictures/draw.ts';
+import { layOut } from '../../adapters/graph/index.ts';
+import { sandboxMachine, vmStates } from '../../machines/index.ts';
+import { chartOf, machineCatalog, palette, toDot } from '../../model/export/index.ts';
+
+const drawn = new Map<string, string>();
+beforeAll(async () => {
+  for (const { name, machine } of machineCatalog) drawn.set(name, await drawSvg(machine));
+  drawn.set('flat', await drawSvg(sandboxMachine, { flat: true, highlight: 'RUNNING.suspending' }));
+});
+const picture = (name: string) => drawn.get(name) as string;
+
+async function wellFormed(text: string): Promise<string> {
+  const { rawOutput } = await validateXML({ xml: [{ fileName: 'p.svg', contents: text }], schema: [anything] });
+  return rawOutput.replace(/p\.svg validates/, '').trim();
+}
+const anything = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="http://www.w3.org/2000/svg">
+  <xs:element name="svg"><xs:complexType mixed="true"><xs:sequence><xs:any processContents="skip" minOccurs="0" maxOccurs="unbounded"/></xs:sequence>
+  <xs:anyAttribute processContents="skip"/></xs:complexType></xs:element></xs:schema>`;
+
+describe.each(machineCatalog)('the SVG of $name', ({ name, machine }) => {
+  test('is well-formed, has a title, and no trace of its printer', async () => {
+    const svg = picture(name);
+    expect(await wellFormed(svg)).toBe('');
+    expect(svg).toMatch(/^<svg [^>]*role="img" aria-label="[^"]+">\n<title>/);
+    expect(svg).not.toMatch(/graphviz|xlink|<!--|pt"/i);
+  });
+
+  test('shows every state and every transition that changes one', () => {
+    const svg = picture(name);
+    const { states, transitions } = chartOf(machine);
+    for (const { path } of states.slice(1)) expect(svg).toContain(`data-state="${path}"`);
+    for (const { source, to, label } of transitions) {
+      if (to === null) continue;
+      expect(svg).toContain(`data-move="${source} ${to} `);
+      expect(svg).toContain(`>${label}</text>`);
+    }
+  });
+
+  test('every colour has its counterpart in the dark', () => {
+    const svg = picture(name);
+    const known = new Set(Object.values(palette).map(({ light }) => light));
+    const used = new Set([...svg.matchAll(/ (?:fill|stroke)="(#[0-9a-f]{6})"/g)].map(([, colour]) => colour as string));
+    expect([...used].filter((colour) => !known.has(colour))).toEqual([]);
+    expect(svg).toContain('@media (prefers-color-scheme:dark)');
+  });
+});
+
+test('the lifecycle at a glance shows the six states large, marks one, and names requirements', () => {
+  const svg = picture('flat');
+  for (const state of vmStates) expect(svg).toContain(`>${state}</text>`);
+  expect(svg).toMatch(/<g data-state="RUNNING" class="node outer current">/);
+  for (const id of ['STATE-3', 'STATE-5', 'STATE-11', 'STATE-12']) expect(svg).toContain(id);
+});
+
+test('calls in flight are drawn quieter than states', () => {
+  expect(picture('sandbox')).toMatch(/data-state="RUNNING.suspending" class="node inner inflight"/);
+  expect(toDot(sandboxMachine)).toMatch(/"RUNNING.suspending" \[label="suspending".*dashed/);
+});
+
+test('texts stand out from what they stand on by at least 4.5 to 1, light and dark', () => {
+  const pairs = [
+    ['ink', 'state'],
+    ['ink', 'paper'],
+    ['muted', 'group'],
+    ['muted', 'quiet'],
+    ['command', 'group'],
+    ['report', 'group'],
+    ['outcome', 'group'],
+    ['time', 'group'],
+    ['requirement', 'group'],
+    ['stateLine', 'group'],
+    ['currentInk', 'current'],
+    ['command', 'paper'],
+    ['report', 'paper'],
+    ['outcome', 'paper'],
+    ['time', 'paper'],
+    ['requirement', 'paper'],
+  ] as const;
+  for (const [text, ground] of pairs)
+    for (const theme of ['light', 'dark'] as const)
+      expect({ text, ground, theme, enough: contrast(palette[text][theme], palette[ground][theme]) >= 4.5 }).toEqual({
+        text,
+        ground,
+        theme,
+        enough: true,
+      });
+});
+
+function contrast(a: string, b: string): number {
+  const [high, low] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [r, g, b] = [1, 3, 5]
+    .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+test('a text that is no graph is refused in one sentence', async () => {
+  await expect(layOut('digraph { a ->')).rejects.toMatchObject({ kind: 'InvalidArg', reason: 'bad-dot' });
+});
