@@ -11,7 +11,7 @@
  */
 import { and } from 'xstate';
 import { contextFrom } from './sandbox-context.ts';
-import type { CommandType, VmState } from './records.ts';
+import type { CommandType, RequirementId, VmState } from './records.ts';
 import type { CallKind } from './sandbox-events.ts';
 import type { RefusalReason } from './sandbox-refusals.ts';
 import { callInput, sandboxSetup } from './sandbox-setup.ts';
@@ -38,33 +38,33 @@ const threwInto = <Target extends string>(target: Target, command: 'RUN' | 'SUSP
   [stale, { target, actions: end(command, 'error') }] as const;
 
 /** Into SUSPENDED, carrying out a RESUME that waited for it; STATE-12 judges it at this moment. */
-const intoSuspended = (seen: 'sawSuspended' | 'fresh') =>
+const intoSuspended = (seen: 'sawSuspended' | 'fresh', also: readonly RequirementId[] = []) =>
   [
     {
       guard: and([seen, 'deferred', 'STATE-11', 'STATE-12']),
       target: '#sandbox.SUSPENDED.resuming',
       actions: ['learn', 'startWindow', end('SUSPEND', 'success'), 'callDeferredResume'],
-      meta: { requirements: ['STATE-6', 'STATE-12'] },
+      meta: { requirements: [...also, 'STATE-6', 'STATE-12'] },
       description: 'suspended; the deferred RESUME is carried out',
     },
     {
       guard: and([seen, 'deferred']),
       target: '#sandbox.SUSPENDED.idle',
       actions: ['learn', 'startWindow', end('SUSPEND', 'success'), end('RESUME', 'STATE-12')],
-      meta: { requirements: ['STATE-6', 'STATE-12'] },
+      meta: { requirements: [...also, 'STATE-6', 'STATE-12'] },
       description: 'suspended; the deferred RESUME comes past the window',
     },
     {
       guard: seen,
       target: '#sandbox.SUSPENDED.idle',
       actions: ['learn', 'startWindow', end('SUSPEND', 'success')],
-      meta: { requirements: ['STATE-6'] },
+      meta: { requirements: [...also, 'STATE-6'] },
       description: 'suspended',
     },
   ] as const;
 
-/** Straight from RUNNING: the window begins at this moment, so it is open. */
-const [resumesAtOnce, , suspends] = intoSuspended('fresh');
+/** Straight from RUNNING, the suspend's own answer still out: the window begins at this moment, so it is open. */
+const [resumesAtOnce, , suspends] = intoSuspended('fresh', ['STATE-4']);
 
 /** A VM that ends while it is being suspended: the suspend is over without an error, a deferred RESUME is refused. */
 const diesSuspending = ['learn', end('SUSPEND', 'success'), end('RESUME', 'STATE-11')] as const;

@@ -31,26 +31,20 @@ export function stutters({ before, after }: SandboxStep): boolean {
 }
 
 /**
- * The shortest explanations of a step: one effect, or two in a row where the machine does two things at once (a
- * launch that is accepted while a TERMINATE waits for it). Empty for a step that the spec does not allow.
+ * The explanations of a step: one effect, or two in a row where the machine does two things at once (a launch that is
+ * accepted while a TERMINATE waits for it). Empty for a step that the spec does not allow.
  */
 export function explanations({ before, after }: SandboxStep): readonly (readonly string[])[] {
   const from = specStateOf(before);
   const to = specStateOf(after);
-  const single = symspec.effects.filter((effect) => {
-    const reached = applyEffect(symspec, effect, from);
-    return reached !== null && same(reached, to);
-  });
-  if (single.length > 0) return single.map(({ id }) => [id]);
   return symspec.effects.flatMap((first) => {
     const middle = applyEffect(symspec, first, from);
     if (middle === null) return [];
-    return symspec.effects
-      .filter((second) => {
-        const reached = applyEffect(symspec, second, middle);
-        return reached !== null && same(reached, to);
-      })
-      .map((second) => [first.id, second.id]);
+    const pairs = symspec.effects.filter((second) => {
+      const reached = applyEffect(symspec, second, middle);
+      return reached !== null && same(reached, to);
+    });
+    return [...(same(middle, to) ? [[first.id]] : []), ...pairs.map((second) => [first.id, second.id])];
   });
 }
 
