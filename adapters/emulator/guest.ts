@@ -5,10 +5,20 @@ import type { Duplex } from 'node:stream';
 /** The six lifecycle hooks of the platform. */
 export type HookName = 'ready' | 'validate' | 'run' | 'suspend' | 'resume' | 'terminate';
 
+/** Failures of a VM's daemon on request. Both members may be changed at any time. */
+export interface GuestFaults {
+  /** Each output stream that is opened takes the first entry and is cut after so many bytes of its body. */
+  readonly streamCuts: number[];
+  /** How long every request waits before the daemon looks at it, in milliseconds. */
+  delayMs: number;
+}
+
 /** The inside of one VM: its daemon and its processes. */
 export interface Guest {
   /** The port on which the daemon answers; every other port is whatever the VM's own programs bind. */
   readonly daemonPort: number;
+  /** Failures on request, where this kind of guest has them. */
+  readonly faults?: GuestFaults;
   /** The platform calls a hook; the answer's status decides what happens to the VM. */
   hook(
     name: HookName,

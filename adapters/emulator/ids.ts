@@ -11,10 +11,18 @@ export interface Ids {
 
 /** Identifiers from an entropy port. */
 export function makeIds(entropy: Entropy): Ids {
+  // Drawn in stock: every request takes an id, and a draw from the system costs as much for many bytes as for few.
+  const stock = Buffer.alloc(4096);
+  let used = stock.length;
   const bytes = (length: number) => {
-    const buffer = Buffer.alloc(length);
-    entropy.fill(buffer);
-    return buffer;
+    if (used + length > stock.length) {
+      entropy.fill(stock);
+      used = 0;
+    }
+    used += length;
+    const drawn = Buffer.from(stock.subarray(used - length, used));
+    stock.fill(0, used - length, used);
+    return drawn;
   };
   return {
     bytes,

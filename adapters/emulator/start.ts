@@ -146,11 +146,9 @@ export async function start(options: EmulatorOptions): Promise<Emulator> {
     await work.settled(graceMs);
   }
 
-  /** With bare hosts one port serves all endpoints; the host tells which. */
+  /** One port can serve all endpoints: the host tells which. */
   function microvmOfHost({ headers }: IncomingMessage): Microvm | null {
-    const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
-    for (const [microvm] of microvms()) if (microvm.facts.endpointHost === host) return microvm;
-    return null;
+    return endpoints.find((headers.host ?? '').replace(/:\d+$/, '').toLowerCase());
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -162,6 +162,9 @@ describe('what passes the endpoint', () => {
     const headers = { 'x-aws-proxy-auth': await on.token(id), 'x-aws-proxy-port': '9000' };
     const upload = await send(`${on.endpoint(id)}/`, { method: 'PUT', headers, body: Buffer.alloc(5_000_000) });
     expect(upload.text).toBe('5000000');
+    received = 0;
+    const chunked = { ...headers, 'transfer-encoding': 'chunked' };
+    expect((await send(`${on.endpoint(id)}/`, { method: 'PUT', headers: chunked, body: 'abc' })).text).toBe('3');
 
     const response = await fetch(on.endpoint(id), { headers });
     const reader = response.body?.getReader();

@@ -50,7 +50,8 @@ function refusalReply(error: unknown): Reply {
     if (error.retryAfterSec !== null) headers['retry-after'] = String(error.retryAfterSec);
     return json(error.status, error.toBody(), headers);
   }
-  if (error instanceof UnreadableBody) return json(400, error.body, { 'x-amzn-errortype': 'ValidationException' });
+  // The gateway names no error here, so that the official client calls it `Unknown`.
+  if (error instanceof UnreadableBody) return json(400, error.body);
   const fault = new ServiceError('InternalServerException', 'The emulator failed in this request.');
   return json(500, fault.toBody(), { 'x-amzn-errortype': fault.name });
 }

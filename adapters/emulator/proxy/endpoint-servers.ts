@@ -10,7 +10,11 @@ import { serveEndpoint, serveUpgrade } from './endpoint.ts';
 
 /** Opens and closes endpoints. */
 export interface EndpointServers {
-  /** Listens for a VM; resolves to the URL. */
+  /** The VM with this bare host; null for a host that names none. */
+  find(host: string): Microvm | null;
+  /** Makes a VM known by its bare host, under which the control plane's port serves it. */
+  register(microvm: Microvm): void;
+  /** Listens for a VM on a port of its own; resolves to the URL. */
   open(context: EmulatorContext, microvm: Microvm): Promise<string>;
   /** The VM has ended. Its endpoint stays for a while, to answer 502, and is closed when many have ended. */
   ended(microvmId: string): void;
@@ -31,6 +35,7 @@ function closeServer(server: Server): Promise<void> {
 /** Makes the set of endpoints; `keepEnded` of those whose VM has ended stay open. */
 export function makeEndpointServers(keepEnded: number): EndpointServers {
   const servers = new Map<string, Server>();
+  const hosts = new Map<string, Microvm>();
   const ended: string[] = [];
 
   const discard = (microvmId: string) => {
@@ -40,6 +45,8 @@ export function makeEndpointServers(keepEnded: number): EndpointServers {
   };
 
   return {
+    find: (host) => hosts.get(host) ?? null,
+    register: (microvm) => void hosts.set(microvm.facts.endpointHost, microvm),
     get size() {
       return servers.size;
     },

@@ -62,11 +62,11 @@ export class Microvm {
   changedAt: number;
   readonly startedAt: number;
   readonly startedWall: number;
-  readonly guest: Promise<Guest>;
   readonly #host: MicrovmHost;
   readonly #closing = new AbortController();
   readonly #connections = new Set<Breakable>();
   readonly #held: ((forward: boolean) => void)[] = [];
+  #guest: Promise<Guest>;
   #snapshot: PlatformSnapshot;
   #terminatedAt: number | null = null;
   #lastBytesAt: number | null = null;
@@ -76,7 +76,7 @@ export class Microvm {
   constructor(facts: LaunchFacts, host: MicrovmHost) {
     this.facts = facts;
     this.#host = host;
-    this.guest = host.guest;
+    this.#guest = host.guest;
     this.startedAt = host.clock.now();
     this.startedWall = host.clock.wallNow();
     this.changedAt = this.startedAt;
@@ -109,6 +109,11 @@ export class Microvm {
     return this.#terminatedAt === null ? null : this.startedWall + (this.#terminatedAt - this.startedAt);
   }
 
+  /** The inside of the VM. Rejects when it could not be made, and once the VM has ended. */
+  get guest(): Promise<Guest> {
+    return this.#guest;
+  }
+
   /** The monotonic reading at which something will happen by itself; null when nothing will. */
   get nextDeadline(): number | null {
     return nextDeadline(this.#snapshot);
@@ -124,7 +129,7 @@ export class Microvm {
     for (const effect of this.#send({ type, at: this.#host.clock.now() })) {
       if (effect.type === 'ANSWER') return effect.answer;
     }
-    throw new TypeError(`The platform machine gave no answer to ${type}.`);
+    throw new TypeError(`There is no answer to ${type}: the emulator is closed.`);
   }
 
   /** A request with a good token came. Resolves once it may go on (true) or is refused (false). */
@@ -165,6 +170,7 @@ export class Microvm {
 
   /** Lets happen all that is due by now, each at its own time. */
   catchUp(): void {
+    if (this.#closing.signal.aborted) return;
     const now = this.#host.clock.now();
     for (let due = this.nextDeadline; due !== null && due <= now; due = this.nextDeadline) {
       const bytesAt = this.#lastBytesAt;
@@ -187,6 +193,7 @@ export class Microvm {
   }
 
   #send(event: PlatformEvent): readonly PlatformEffect[] {
+    if (this.#closing.signal.aborted) return [];
     this.catchUp();
     // An event of its own says more than bytes before it.
     this.#lastBytesAt = null;
@@ -254,16 +261,19 @@ export class Microvm {
 
   async #destroy(): Promise<void> {
     try {
-      await (await this.guest).destroy();
+      await (await this.#guest).destroy();
     } catch {
       // A guest that never came to be, or that fails in its own end, holds nothing that the service could still free.
     }
+    // Ended VMs stay listed for long; what was inside them need not stay in memory.
+    this.#guest = Promise.reject(new Error('The MicroVM has ended.'));
+    this.#guest.catch(() => {});
     this.#send({ type: 'GUEST.DESTROYED', at: this.#host.clock.now() });
   }
 
   /** Does something inside the VM; when that fails, the VM is lost. */
   #inside(act: (guest: Guest) => Promise<void>): void {
-    const acted = this.guest.then(act).catch((error: unknown) => {
+    const acted = this.#guest.then(act).catch((error: unknown) => {
       const reason = `MicroVM was lost: ${error instanceof Error ? error.message : String(error)}`;
       this.lose(reason);
     });
@@ -305,6 +315,8 @@ export class Microvm {
     const { signal } = this.#wake;
     this.#host.clock.sleep(Math.max(0, due - this.#host.clock.now()), signal).then(
       () => {
+        // A later deadline may have been replaced by an earlier one while this wake-up was on its way.
+        if (signal.aborted) return;
         this.#wakeAt = Infinity;
         this.catchUp();
         this.#arm();

@@ -211,6 +211,7 @@ export async function runMicrovm(call: Call): Promise<Answer> {
 
 /** An endpoint that cannot listen ends the VM: the launch was accepted, its state tells the rest (FC-148). */
 async function openEndpoint({ context }: Call, microvm: Microvm): Promise<void> {
+  context.endpoints.register(microvm);
   if (context.options.endpointForm === 'bare-host') {
     microvm.endpoint = microvm.facts.endpointHost;
     return;
