@@ -86,6 +86,13 @@ const cases: readonly (readonly [readonly string[], string, string])[] = [
   [['exec', '--name', 'box'], 'needs a shell line', 'uname -a'],
   [['exec', '--name', 'box', 'true', '--poll', 'x-1'], 'takes one of', ''],
   [['exec', '--name', 'box', 'true', '--wait'], '--wait goes with --poll', 'EXEC_ID'],
+  [['cp', 'a'], 'needs DEST', 'cp --help'],
+  [['cp', 'a', 'b', '--name', 'box'], 'Neither path is in the VM', 'vm:/workspace/b'],
+  [['cp', 'vm:/a', 'vm:/b', '--name', 'box'], 'Both paths are in the VM', 'vmchart exec'],
+  [['cp', 'vm:a', 'b', '--name', 'box'], 'no absolute path in the VM', 'vm:/a'],
+  [['cp', '/nonexistent', 'vm:/b', '--name', 'box'], 'there is no such file', 'Check the path'],
+  [['cp', '-', 'vm:/b/', '--name', 'box'], 'Standard input has no name', ''],
+
   [['suspend'], 'needs the name of a VM', 'vmchart ls'],
   [['suspend', 'a', '--name', 'b'], 'Two names were given', 'Give one'],
   [['suspend', 'a', 'b'], 'does not take the word "b"', ''],

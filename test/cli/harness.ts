@@ -33,11 +33,11 @@ export class HandSignals implements Interrupts {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
 
-  get signal() {
+  get signal(): AbortSignal {
     return this.#first.signal;
   }
 
-  get hurry() {
+  get hurry(): AbortSignal {
     return this.#second.signal;
   }
 

@@ -1,6 +1,6 @@
 /** VMs that stay: kept under a name by one call, used and ended by others. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmulator } from '../../adapters/emulator/index.ts';
@@ -181,6 +181,34 @@ describe('commands in a kept VM', () => {
     expect(data?.['exec']).toMatchObject({ stdout: expect.stringMatching(/tmp me\n$/) });
     const unknown = await at('exec', '--name', 'box', '--user', 'nobody-of-that-name', 'true');
     expect(unknown).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
+  });
+
+  test('cp moves files and folders both ways, byte for byte, with their modes', async () => {
+    const source = join(home, 'source');
+    await mkdir(join(source, 'sub dir'), { recursive: true });
+    const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 251));
+    await writeFile(join(source, 'sub dir', 'dätä.bin'), bytes);
+    await writeFile(join(source, 'run.sh'), 'echo ran', { mode: 0o755 });
+    await symlink('run.sh', join(source, 'link'));
+    const copy = (...words: string[]) => at('cp', '--name', 'box', ...words);
+
+    const up = await copy(source, 'vm:/tmp/tree');
+    expect(up).toMatchObject({ exitCode: 0, data: { direction: 'up', kind: 'folder', files: 2, links: 1 } });
+    const back = join(home, 'back');
+    expect(await copy('vm:/tmp/tree', back)).toMatchObject({ exitCode: 0, data: { kind: 'folder', bytes: 70_008 } });
+    expect(await readFile(join(back, 'sub dir', 'dätä.bin'))).toEqual(bytes);
+    expect((await stat(join(back, 'run.sh'))).mode & 0o777).toBe(0o755);
+    expect(await readlink(join(back, 'link'))).toBe('run.sh');
+
+    // A file lands in a folder that is there, on either side.
+    expect(await copy(join(source, 'run.sh'), 'vm:/tmp')).toMatchObject({ data: { to: 'vm:/tmp/run.sh', bytes: 8 } });
+    expect(await copy('vm:/tmp/run.sh', back)).toMatchObject({ data: { to: join(back, 'run.sh'), kind: 'file' } });
+    const piped = await cli(['cp', '--name', 'box', 'vm:/tmp/run.sh', '-'], { environment });
+    expect(piped).toMatchObject({ code: 0, stdout: 'echo ran' });
+
+    const missing = await copy('vm:/tmp/nothing-there', join(home, 'half'));
+    expect(missing).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
+    expect(await readdir(home)).not.toContain('half');
   });
 
   test('an interrupt ends the command and leaves the VM', async () => {

@@ -24,6 +24,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./exec.ts')).execCommand,
   },
   {
+    name: 'cp',
+    summary: 'Copy a file or a folder to a kept VM, or back.',
+    load: async () => (await import('./cp.ts')).cpCommand,
+  },
+  {
     name: 'procs',
     summary: 'List the commands of a kept VM and their processes.',
     load: async () => (await import('./procs.ts')).procsCommand,
@@ -47,5 +52,10 @@ export const commands: readonly CommandEntry[] = [
     name: 'ls',
     summary: 'List the kept VMs with their states.',
     load: async () => (await import('./ls.ts')).lsCommand,
+  },
+  {
+    name: 'graph',
+    summary: 'Draw a statechart: the lifecycle, or any other machine.',
+    load: async () => (await import('./graph.ts')).graphCommand,
   },
 ];

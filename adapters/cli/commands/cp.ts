@@ -1,0 +1,41 @@
+/** `vmchart cp`: files and folders to a kept VM, and back. */
+import { flag, list, text } from '../arguments/argument.ts';
+import { keptOptions } from '../arguments/kept.ts';
+import { checkPlaces } from '../arguments/places.ts';
+import { givenName } from '../arguments/vm-name.ts';
+import { command } from '../command.ts';
+
+/** Copies one thing. */
+export const cpCommand = command({
+  name: 'cp',
+  summary: 'Copy a file or a folder to a kept VM, or back.',
+  description:
+    'A path in the VM begins with vm: and is absolute. A file lands under the name given, or in the folder given\n' +
+    'when that ends with a slash or is there; what is in a folder lands in the folder given. A dash stands for\n' +
+    'standard input or output. A VM is not trusted: nothing that it sends is written outside of the target,\n' +
+    'and a copy that fails leaves what was there before.',
+  positionals: [
+    { key: 'source', argument: text({ summary: 'What to copy.', placeholder: 'SRC' }), required: true },
+    { key: 'target', argument: text({ summary: 'Where to.', placeholder: 'DEST' }), required: true },
+  ],
+  options: {
+    ...keptOptions,
+    include: list(text({ summary: 'Of a folder, take only what matches.', placeholder: 'GLOB' })),
+    exclude: list(text({ summary: 'Of a folder, leave out what matches.', placeholder: 'GLOB' })),
+    git: flag({ summary: 'Take .git along when copying from a VM; what is planted in it runs here later.' }),
+    skipLinks: flag({ summary: 'Leave out links that lead out of the folder, instead of refusing it.' }),
+  },
+  examples: [
+    ['vmchart cp ./src vm:/workspace/src --name box', 'A folder into the VM.'],
+    ['vmchart cp vm:/workspace/report.html ./ --name box', 'A file out of it.'],
+    ['vmchart cp vm:/var/log/app.log - --name box | tail', 'Its content, to a pipe.'],
+  ],
+  async run(values, context) {
+    const { source = '', target = '' } = values.positional;
+    const places = checkPlaces(source, target, context.terminal.json);
+    const name = givenName({ name: values.name, positional: {} }, 'cp');
+    const { copy } = await import('../life/copy.ts');
+    const { include, exclude, git, skipLinks, region } = values;
+    return await copy(places, name, context, { include, exclude, git, skipLinks, region });
+  },
+});
