@@ -54,6 +54,8 @@ export type {
   SkippedMember,
   UnpackOptions,
 } from './session/local-files.ts';
+export { guestHeaders, guestOrigin, openGuest } from './session/guest-http.ts';
+export type { GuestRequest } from './session/guest-http.ts';
 export { KeepAwake, keepAwakePolicy } from './session/keep-awake.ts';
 export type { KeepAwakeOptions, KeepAwakeReport } from './session/keep-awake.ts';
 export type { ProcGroup } from './session/procs.ts';

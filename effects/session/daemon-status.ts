@@ -61,9 +61,13 @@ function slugOf(response: HttpResponse): string | null {
   }
 }
 
-/** What the daemon never sends comes from something before it: a page, or the endpoint proxy (`agentd-protocol.md` 18). */
-function foreignReason({ status, headers }: HttpResponse): string | null {
+/** What the daemon never sends comes from something before it: a page, or the endpoint proxy (`platform-behaviour.md` 9.2). */
+function foreignReason({ status, headers, body }: HttpResponse): string | null {
   if (/^text\/html\b/.test(headers['content-type'] ?? '')) return 'unexpected-response';
-  if (status === 403) return 'token-scope';
-  return status === 429 ? 'rate' : null;
+  if (status === 403)
+    return /port denied/i.test(Buffer.from(body).toString('latin1')) ? 'token-scope' : 'token-rejected';
+  if (status === 429) return 'rate';
+  const slug = headers['x-aws-proxy-error'];
+  if (slug === 'APP_CONNECT_FAILED') return 'nothing-listening';
+  return slug === undefined ? null : 'vm-unreachable';
 }

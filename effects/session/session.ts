@@ -1,5 +1,5 @@
 /** The client of one VM's inside. It holds nothing worth keeping: two strings are enough to make it again. */
-import type { Clock, Http, HttpStream } from '../ports.ts';
+import type { Clock, Http, HttpResponse, HttpStream } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
 import { bounded, checkedDurationMs } from './deadline.ts';
 import { downloadDir, downloadTo, requireLocalFiles, uploadDir, uploadFrom } from './directories.ts';
@@ -10,6 +10,8 @@ import type { WaitOptions } from './exec-handle.ts';
 import type { ExecResult } from './exec-result.ts';
 import { downloadFile, fileExists, openRemoteFile, openRemoteTar, uploadFile, uploadTar } from './files.ts';
 import type { ArchiveOptions, LineRange, TransferOptions, UploadBody, UploadOptions } from './files.ts';
+import { fetchGuest } from './guest-http.ts';
+import type { GuestRequest } from './guest-http.ts';
 import { readHealth, waitUntilReady } from './health.ts';
 import type { Health, ReadyOptions } from './health.ts';
 import { KeepAwake } from './keep-awake.ts';
@@ -207,6 +209,11 @@ export class Session {
     const { proxyAuth } = this.#transport;
     if (proxyAuth === null) return undefined;
     return [...(await this.#boundMint((both) => proxyAuth.subprotocols(port, both), signal)), ...appProtocols];
+  }
+
+  /** Sends a request to a program in the VM, on any port. The agent token is not sent along. */
+  async fetch(port: number, request: GuestRequest = {}): Promise<HttpResponse> {
+    return await fetchGuest(this.#transport, port, request);
   }
 
   /** Asks the daemon for its health, without a bearer. */

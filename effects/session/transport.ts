@@ -162,14 +162,11 @@ export class Transport {
    */
   async openStream(request: DaemonRequest, idleTimeoutMs: number): Promise<HttpStream> {
     return await this.#retrying(request, async (fresh) => {
-      const stream = await this.#within(request, async (signal) => {
-        const headers = await this.headers(request.bearer, request.headers, signal);
-        signal.throwIfAborted();
-        const opened = await this.#http.openStream({ ...this.#wire(request, headers, fresh, undefined), signal });
-        // An answer that comes after the deadline has nobody to read it.
-        if (signal.aborted) opened.close();
-        return opened;
-      });
+      const stream = await this.exchange(
+        request,
+        async (signal) => await this.headers(request.bearer, request.headers, signal),
+        async (http, wire) => await http.openStream(fresh ? { ...wire, freshConnection: true } : wire),
+      );
       if (!isSuccess(stream.status)) {
         const body = await firstBytes(stream);
         throw statusError(request.method, request.path, { ...stream, body });
@@ -237,13 +234,17 @@ export class Transport {
   }
 
   async #once(request: DaemonRequest, fresh: boolean): Promise<HttpResponse> {
-    const timeoutMs = request.timeoutMs === undefined ? this.timeoutMs : (request.timeoutMs ?? undefined);
-    const response = await this.#within(request, async (signal) => {
-      const headers = await this.headers(request.bearer, request.headers, signal);
-      signal.throwIfAborted();
-      const wire = this.#wire(request, headers, fresh, timeoutMs);
-      return await this.#http.send({ ...wire, signal });
-    });
+    const timeoutMs = this.#limitMs(request);
+    const response = await this.exchange(
+      request,
+      async (signal) => await this.headers(request.bearer, request.headers, signal),
+      async (http, wire) =>
+        await http.send({
+          ...wire,
+          ...(timeoutMs === undefined ? {} : { timeoutMs }),
+          ...(fresh ? { freshConnection: true } : {}),
+        }),
+    );
     const expected = declaredLength(response.headers);
     if (request.method !== 'HEAD' && expected !== null && response.body.length < expected) {
       throw truncatedBody(`${request.method} ${pathOnly(request.path)}`, expected, response.body.length);
@@ -251,27 +252,37 @@ export class Transport {
     return response;
   }
 
-  #wire(
-    request: DaemonRequest,
-    headers: Readonly<Record<string, string>>,
-    fresh: boolean,
-    timeoutMs: number | undefined,
-  ): HttpRequest {
-    return {
-      method: request.method,
-      url: `${this.baseUrl}${request.path}`,
-      headers,
-      ...(request.body === undefined ? {} : { body: request.body }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(fresh ? { freshConnection: true } : {}),
-      ...(request.signal === undefined ? {} : { signal: request.signal }),
-    };
+  /**
+   * One exchange under one deadline, minting included: makes the headers, then sends. Nothing is sent once the
+   * deadline or an abort has come, and a stream that opens too late is closed.
+   */
+  async exchange<T>(
+    request: Pick<DaemonRequest, 'method' | 'path' | 'body' | 'timeoutMs' | 'signal'>,
+    makeHeaders: (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>,
+    send: (http: Http, wire: HttpRequest) => Promise<T>,
+  ): Promise<T> {
+    return await this.#within(request, async (signal) => {
+      const headers = await makeHeaders(signal);
+      signal.throwIfAborted();
+      const answer = await send(this.#http, {
+        method: request.method,
+        url: `${this.baseUrl}${request.path}`,
+        headers,
+        ...(request.body === undefined ? {} : { body: request.body }),
+        signal,
+      });
+      if (signal.aborted && isStream(answer)) answer.close();
+      return answer;
+    });
   }
 
   /** Bounds mint and exchange by one deadline, and gives every foreign failure its class. */
-  async #within<T>(request: DaemonRequest, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #within<T>(
+    request: Pick<DaemonRequest, 'method' | 'path' | 'timeoutMs' | 'signal'>,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const what = `${request.method} ${pathOnly(request.path)}`;
-    const limitMs = request.timeoutMs === undefined ? this.timeoutMs : (request.timeoutMs ?? undefined);
+    const limitMs = this.#limitMs(request);
     return await bounded(
       {
         clock: this.clock,
@@ -294,6 +305,10 @@ export class Transport {
     );
   }
 
+  #limitMs({ timeoutMs }: Pick<DaemonRequest, 'timeoutMs'>): number | undefined {
+    return timeoutMs === undefined ? this.timeoutMs : (timeoutMs ?? undefined);
+  }
+
   /** Sleeps on the transport's clock, until the signal aborts or the transport is closed. */
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     await bounded(
@@ -301,6 +316,10 @@ export class Transport {
       async (both) => await this.clock.sleep(ms, both),
     );
   }
+}
+
+function isStream(answer: unknown): answer is HttpStream {
+  return typeof answer === 'object' && answer !== null && 'close' in answer;
 }
 
 /** A bare host means `https://`; slashes at the end are dropped. */

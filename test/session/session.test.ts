@@ -371,3 +371,49 @@ describe('commands', () => {
     expect(refused.requests.length).toBe(2);
   });
 });
+
+describe('programs in the VM', () => {
+  const ok = { body: 'hello' };
+
+  test("FC-071 the caller's proxy headers are dropped, its authorization is kept for the program", async () => {
+    const http = new DaemonRecorder(ok);
+    const { session } = testSession(http);
+    const headers = { 'x-aws-PROXY-auth': 'evil', 'X-Aws-Proxy-Port': '1', authorization: 'Bearer g', Host: 'evil' };
+    const response = await session.fetch(8080, { method: 'POST', path: 'run?x=1', headers, body: 'in' });
+    expect(Buffer.from(response.body).toString()).toBe('hello');
+    expect(http.routes).toEqual(['POST /run?x=1']);
+    expect(http.requests[0]?.headers).toEqual({
+      authorization: 'Bearer g',
+      'x-aws-proxy-auth': 'jwe-0',
+      'x-aws-proxy-port': '8080',
+    });
+  });
+
+  test('FC-061 requests to several ports share one widened token', async () => {
+    const http = new DaemonRecorder(ok, ok, ok, ok);
+    const { session, minter } = testSession(http);
+    for (const port of [9000, 9000, 8080, 9000]) await session.fetch(port);
+    expect((minter as CountingMinter).requested).toEqual([[9000], [8080, 9000]]);
+    expect(http.requests.at(-1)?.headers).toMatchObject({ 'x-aws-proxy-auth': 'jwe-1', 'x-aws-proxy-port': '9000' });
+  });
+
+  test('a direct session reaches the port on the host itself, with no proxy headers and no agent token', async () => {
+    const http = new DaemonRecorder(ok);
+    const session = Session.direct({ endpoint: 'http://10.0.0.7:9000', agentToken: 't', http, clock: manualClock() });
+    await session.fetch(8080, { path: '/x' });
+    expect(http.requests[0]).toMatchObject({ url: 'http://10.0.0.7:8080/x', headers: {} });
+  });
+
+  test('the proxy’s refusals have reasons', async () => {
+    const refusals = [
+      [{ status: 403, body: 'Access to port denied' }, 'token-scope'],
+      [{ status: 403, body: 'Token authentication failed' }, 'token-rejected'],
+      [{ status: 429 }, 'rate'],
+      [{ status: 502, headers: { 'x-aws-proxy-error': 'APP_CONNECT_FAILED' } }, 'nothing-listening'],
+      [{ status: 502, headers: { 'x-aws-proxy-error': 'MICROVM_CONNECT_FAILED' } }, 'vm-unreachable'],
+    ] as const;
+    for (const [reply, reason] of refusals) {
+      expect(await rejection(testSession(new DaemonRecorder(reply)).session.procs())).toMatchObject({ reason });
+    }
+  });
+});
