@@ -2,15 +2,7 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { createActor } from 'xstate';
 import type { InspectionEvent, Observer } from 'xstate';
-import {
-  adopt,
-  answerTo,
-  initialSnapshot,
-  parseVmState,
-  restore,
-  sandboxEvents,
-  sandboxMachine,
-} from '../../machines/index.ts';
+import { adopt, answerTo, initialSnapshot, parseVmState, restore, sandboxEvents } from '../../machines/index.ts';
 import type {
   JournalRecord,
   MicrovmDescription,
@@ -28,10 +20,10 @@ import type { Clock, Ports } from '../ports.ts';
 import { Session, defaultAgentPort } from '../session/session.ts';
 import { abandonmentWarning, watchForAbandonment } from './abandonment.ts';
 import type { Abandonment } from './abandonment.ts';
-import { controlPlaneActors } from './actors.ts';
 import { CommandDesk } from './command-desk.ts';
 import type { SandboxActor } from './command-desk.ts';
 import { Detached, detachedError } from './detached.ts';
+import { hostedMachine } from './hosted-machine.ts';
 import type { TunnelIdentity } from './identity.ts';
 import { prepareLaunch } from './launch-preparation.ts';
 import type { PreparedLaunch, RunRequest } from './launch-preparation.ts';
@@ -126,9 +118,9 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     this.#options = options;
     this.clock = ports.clock;
     this.schedules = options.schedules ?? adaptiveSchedules;
-    this.plane = new ControlPlane(ports, options);
-    const actors = controlPlaneActors(ports, { plane: this.plane, schedules: this.schedules });
-    this.actor = createActor(sandboxMachine.provide({ actors }), {
+    const { plane, machine } = hostedMachine(ports, this.schedules, options);
+    this.plane = plane;
+    this.actor = createActor(machine, {
       input,
       snapshot: initialSnapshot(input),
       ...inspection(options),
