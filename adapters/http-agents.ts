@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface AgentOptions {
   /** Certificate authorities to trust beside the built-in ones, in PEM form. */
   readonly certificateAuthority?: string | Uint8Array | readonly (string | Uint8Array)[];
-  /** Where `HTTPS_PROXY`, `NO_PROXY` and `NODE_EXTRA_CA_CERTS` are read; the process's by default. */
+  /** Where `HTTPS_PROXY`, `NO_PROXY`, `AWS_CA_BUNDLE` and `NODE_EXTRA_CA_CERTS` are read; the process's by default. */
   readonly environment?: Environment;
   /** The most connections to one host. 64 by default. */
   readonly maxSockets?: number;
@@ -64,19 +64,23 @@ export function proxyFor(url: URL, environment: Environment): string | null {
  * so the built-in ones and those of `NODE_EXTRA_CA_CERTS` are put in again.
  */
 async function authorities(options: AgentOptions, environment: Environment): Promise<(string | Buffer)[] | undefined> {
-  const own = options.certificateAuthority;
-  if (own === undefined) return undefined;
+  const own = options.certificateAuthority ?? [];
   const list = typeof own === 'string' || own instanceof Uint8Array ? [own] : own;
-  const extra = environment['NODE_EXTRA_CA_CERTS'];
-  const extraPem = extra === undefined || extra === '' ? [] : [await readExtra(extra)];
-  return [...rootCertificates, ...extraPem, ...list.map((pem) => (typeof pem === 'string' ? pem : Buffer.from(pem)))];
+  const bundle = await readBundle('AWS_CA_BUNDLE', environment);
+  if (list.length + bundle.length === 0) return undefined;
+  const extra = await readBundle('NODE_EXTRA_CA_CERTS', environment);
+  const given = list.map((pem) => (typeof pem === 'string' ? pem : Buffer.from(pem)));
+  return [...rootCertificates, ...extra, ...bundle, ...given];
 }
 
-async function readExtra(path: string): Promise<string> {
+/** The certificates of a file that a variable names; none when it is not set. */
+async function readBundle(variable: string, environment: Environment): Promise<string[]> {
+  const path = environment[variable];
+  if (path === undefined || path === '') return [];
   try {
-    return await readFile(path, 'utf8');
+    return [await readFile(path, 'utf8')];
   } catch (error) {
-    throw new VmchartError('InvalidArg', `NODE_EXTRA_CA_CERTS names a file that cannot be read: ${path}.`, {
+    throw new VmchartError('InvalidArg', `${variable} names a file that cannot be read: ${path}.`, {
       reason: 'unreadable-certificate',
       cause: error,
     });

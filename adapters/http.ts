@@ -200,7 +200,10 @@ export function gotHttp(options: GotHttpOptions = {}): Http {
     },
 
     close() {
-      void loading?.then(({ agents }) => agents.close());
+      void loading?.then(
+        ({ agents }) => agents.close(),
+        () => {},
+      );
     },
   };
 }

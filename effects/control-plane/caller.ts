@@ -66,15 +66,10 @@ export class Caller {
   }
 
   async #sendOnce(call: Call, options: CallOptions): Promise<HttpResponse> {
-    const { clock, credentials, region, signer } = this.#ports;
+    const { clock } = this.#ports;
     const { signal } = options;
     const url = this.#base + call.path;
-    const unsigned: Record<string, string> = { accept: 'application/json', 'user-agent': 'vmchart' };
-    if (call.body !== undefined) unsigned['content-type'] = 'application/json';
-    const headers = await signer.sign(
-      { method: call.method, url, headers: unsigned, ...(call.body === undefined ? {} : { body: call.body }) },
-      { region, credentials: await credentials.resolve(signal), atMs: clock.wallNow() },
-    );
+    const headers = await this.#sign(call, url, signal);
     const response = await this.#exchange(call, {
       method: call.method,
       url,
@@ -90,6 +85,23 @@ export class Caller {
       microvmId: call.microvmId,
       secrets: call.secrets,
     });
+  }
+
+  /** Asks for credentials anew and signs for this moment; a chain that yields nothing is final. */
+  async #sign(call: Call, url: string, signal: AbortSignal | undefined): Promise<Record<string, string>> {
+    const { clock, credentials, region, signer } = this.#ports;
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'vmchart' };
+    if (call.body !== undefined) headers['content-type'] = 'application/json';
+    try {
+      const identity = await credentials.resolve(signal);
+      return await signer.sign(
+        { method: call.method, url, headers, ...(call.body === undefined ? {} : { body: call.body }) },
+        { region, credentials: identity, atMs: clock.wallNow() },
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw toVmchartError(error, 'Credentials');
+    }
   }
 
   /** Sends, and turns a missing answer into a control-plane failure, which has no wire kind. */

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
+import { getEventListeners } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server as TcpServer, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Http, HttpRequest } from 'vmchart/effects';
@@ -284,6 +288,20 @@ describe('an abort', () => {
     await closed.opened;
   });
 
+  test('a signal that outlives many requests is left as it was', async () => {
+    const stop = new AbortController();
+    const url = await serve((_request, response) => {
+      response.end('done');
+    });
+    const http = client();
+    for (let turn = 0; turn < 5; turn += 1) {
+      await http.send(get(url, { signal: stop.signal }));
+      const stream = await http.openStream(get(url, { signal: stop.signal }));
+      for await (const chunk of stream.body) expect(chunk.length).toBe(4);
+    }
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+  });
+
   test('in the middle of a stream reaches its reader', async () => {
     const stop = new AbortController();
     const url = await serve((_request, response) => {
@@ -406,6 +424,14 @@ describe('trust and proxies', () => {
       client({ certificateAuthority: authority, environment }).send(get('https://localhost:1/')),
     );
     expect(error).toMatchObject({ kind: 'InvalidArg', reason: 'unreadable-certificate' });
+  });
+
+  test('AWS_CA_BUNDLE names an authority, as for the AWS tools', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'vmchart-ca-'));
+    endings.push(() => rm(folder, { recursive: true }));
+    const bundle = join(folder, 'ca.pem');
+    await writeFile(bundle, authority);
+    expect((await client({ environment: { AWS_CA_BUNDLE: bundle } }).send(get(await secure()))).status).toBe(200);
   });
 
   /** A proxy that knows only CONNECT. */

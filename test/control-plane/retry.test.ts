@@ -72,7 +72,7 @@ describe('retries (client-behaviour 3.2)', () => {
       {},
       { ports: { credentials: { resolve: () => Promise.reject(new Error('no chain')) } } },
     );
-    await expect(plane.getMicrovm('m')).rejects.toThrow('no chain');
+    expect(await errorOf(plane.getMicrovm('m'))).toMatchObject({ kind: 'Credentials', message: 'no chain' });
     expect(recorder.calls).toEqual([]);
   });
 });
