@@ -34,6 +34,8 @@ export interface ExecRecord {
   /** Unix seconds of the spawn. */
   readonly startedAt: number;
   readonly output: OutputLog;
+  /** Whether it was started with a writable standard input. */
+  readonly takesStdin: boolean;
   readonly process: VmProcess | null;
   readonly phase: ExecPhase | null;
   /** The outcome once it is published, also after an acknowledgement. */
@@ -99,7 +101,7 @@ export function createExecRecord(
   });
   actor.on('PUBLISH', ({ exitCode, signal, timedOut, writersMayBeAlive }) => {
     outcome = { exitCode, signal, timedOut, writersMayBeAlive };
-    process?.stdin?.destroy();
+    process?.stdin?.close();
     for (const listener of listeners) listener();
     listeners.clear();
   });
@@ -111,15 +113,13 @@ export function createExecRecord(
   /** Reads a pipe into the log; with `hold`, no faster than the slowest attached reader. */
   const collect = (child: VmProcess, kind: StreamKind): Promise<void> => {
     const pipe = child[kind];
-    pipe.on('data', (data: Buffer) => {
-      output.append(kind, data);
-      if (world.slowReaders !== 'hold' || output.slowest <= holdAboveBytes) return;
-      pipe.pause();
-      output.whenCaughtUp(holdAboveBytes, () => pipe.resume());
-    });
     return new Promise((resolve) => {
-      pipe.once('close', resolve);
-      pipe.once('error', () => pipe.destroy());
+      pipe.read((data) => {
+        output.append(kind, data);
+        if (world.slowReaders !== 'hold' || output.slowest <= holdAboveBytes) return;
+        pipe.pause();
+        output.whenCaughtUp(holdAboveBytes, pipe.resume);
+      }, resolve);
     });
   };
 
@@ -129,10 +129,14 @@ export function createExecRecord(
       : { ...outcome, stdout: output.text('stdout'), stderr: output.text('stderr'), truncated: output.truncated };
 
   let startedAt = 0;
+  let takesStdin = false;
   return {
     execId,
     reap,
     output,
+    get takesStdin() {
+      return takesStdin;
+    },
     get startedAt() {
       return startedAt;
     },
@@ -147,6 +151,7 @@ export function createExecRecord(
     },
     async start(request) {
       startedAt = alarms.wallSeconds();
+      takesStdin = request.stdin;
       send({ type: 'START', at: alarms.now() });
       let child: VmProcess;
       try {
@@ -156,7 +161,6 @@ export function createExecRecord(
         throw error;
       }
       process = child;
-      child.stdin?.on('error', () => child.stdin?.destroy());
       void Promise.all([collect(child, 'stdout'), collect(child, 'stderr')]).then(() =>
         send({ type: 'PIPES.CLOSED', at: alarms.now() }),
       );

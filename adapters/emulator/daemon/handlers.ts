@@ -47,10 +47,8 @@ export async function runHandler(
     return failed(error instanceof LaunchFailure ? error.message : 'the system refused');
   }
   // A handler that nobody listens to would stop at a full pipe.
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('error', () => undefined);
-    stream.resume();
-  }
+  const ignore = (): void => undefined;
+  for (const pipe of [child.stdout, child.stderr]) pipe.read(ignore, ignore);
   let timedOut = false;
   const cancel = alarms.set(world.budgetMs, () => {
     timedOut = true;

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock, Entropy } from '../../../effects/index.ts';
-import type { Guest } from '../guest.ts';
+import type { Guest, GuestFaults } from '../guest.ts';
 import { createGate } from '../guest/gate.ts';
 import type { VmFiles } from '../guest/vm-files.ts';
 import type { VmProcesses } from '../guest/vm-processes.ts';
@@ -10,6 +10,7 @@ import { createAlarms } from './alarms.ts';
 import { createBootstrap } from './bootstrap.ts';
 import { createExecRegistry } from './exec-registry.ts';
 import { execRoutes, workingDirectory } from './exec-routes.ts';
+import { fileRoute } from './file-routes.ts';
 import { runHandler } from './handlers.ts';
 import { healthRoute } from './health.ts';
 import { createHooks } from './hooks.ts';
@@ -20,6 +21,9 @@ import type { DaemonOptions } from './options.ts';
 import { decodeEnvelope, decodePayload } from './payload.ts';
 import { Refusal } from './replies.ts';
 import { createRouter } from './router.ts';
+import { stdinRoute } from './stdin-route.ts';
+import { streamRoute } from './stream-route.ts';
+import { tarRoute } from './tar-routes.ts';
 
 export type { DaemonGeneration, DaemonOptions, DaemonSettings } from './options.ts';
 
@@ -37,6 +41,7 @@ export interface DaemonWorld {
 
 /** The daemon's side of a {@link Guest}. */
 export interface Daemon extends Pick<Guest, 'hook' | 'handle' | 'upgrade' | 'onExit'> {
+  readonly faults: GuestFaults;
   readonly port: number;
   /** Stops answering and acting; open connections break, as they do at a suspend. */
   freeze(): void;
@@ -61,6 +66,7 @@ export function createDaemon(world: DaemonWorld): Daemon {
   let identitySteps: readonly IdentityStep[] = [];
   let closed = false;
 
+  const faults: GuestFaults = { streamCuts: [], delayMs: 0 };
   const launchEnv = () => bootstrap.installed()?.env ?? {};
   const hooks = createHooks({
     wallSeconds: alarms.wallSeconds,
@@ -79,7 +85,8 @@ export function createDaemon(world: DaemonWorld): Daemon {
         env: { ...world.environment, ...launchEnv() },
       }),
   });
-  const availableBytes = options.diskAvailableBytes ?? (() => files.availableBytes(workingDirectory));
+  const availableBytes = options.diskAvailableBytes ?? files.availableBytes;
+  const fsWorld = { settings, files, workingDirectory, availableBytes };
 
   const route = createRouter(
     [
@@ -87,7 +94,7 @@ export function createDaemon(world: DaemonWorld): Daemon {
       healthRoute({
         settings,
         bootstrapped: () => bootstrap.installed() !== null,
-        availableBytes,
+        availableBytes: () => availableBytes(workingDirectory),
         hooks: () => hooks,
         identitySteps: () => identitySteps,
         execs: () => {
@@ -97,6 +104,10 @@ export function createDaemon(world: DaemonWorld): Daemon {
         imageEnvKeys: Object.keys(imageEnv).length,
         powerOff,
       }),
+      streamRoute({ settings, registry, alarms, faults }),
+      stdinRoute({ settings, registry, alarms }),
+      fileRoute(fsWorld),
+      tarRoute(fsWorld),
       ...execRoutes({
         settings,
         files,
@@ -119,6 +130,7 @@ export function createDaemon(world: DaemonWorld): Daemon {
     request.on('error', () => undefined);
     // A frozen daemon does not answer; who still waits when it goes on is served.
     await gate.pass();
+    if (faults.delayMs > 0) await new Promise<void>((resolve) => void alarms.set(faults.delayMs, resolve));
     if (closed || response.destroyed) {
       response.destroy();
       return;
@@ -136,6 +148,7 @@ export function createDaemon(world: DaemonWorld): Daemon {
 
   return {
     port: settings.port,
+    faults,
     async hook(name, body) {
       await gate.pass();
       if (closed) return { status: 502 };

@@ -44,7 +44,7 @@ export interface DaemonOptions {
   readonly settings?: Partial<DaemonSettings>;
   readonly generation?: Partial<DaemonGeneration>;
   /** A free-space reading in place of the real one; `null` for "cannot be measured". */
-  readonly diskAvailableBytes?: () => number | null;
+  readonly diskAvailableBytes?: (path: string) => number | null;
   /** What happens to the child of an attached reader that falls behind: lose output, as agentd does, or wait. */
   readonly slowReaders?: 'gap' | 'hold';
 }

@@ -1,4 +1,5 @@
 /** Everything an exec prints: the first bytes for polls, a replay window and live delivery for streams. */
+import { createByteRing } from './byte-ring.ts';
 
 /** One of the two output streams. */
 export type StreamKind = 'stdout' | 'stderr';
@@ -10,11 +11,14 @@ export interface OutputChunk {
   readonly data: Buffer;
 }
 
-/** Longest slice in one event, in bytes. */
-export const maxChunkBytes = 16_384;
+/** Bytes `[from, to)` that an attached reader will not get. */
+export interface OutputGap {
+  readonly from: number;
+  readonly to: number;
+}
 
-/** What an attached reader gets next. */
-export type NextOutput = OutputChunk | { readonly from: number; readonly to: number };
+/** What an attached reader gets next. The bytes of a chunk are valid until more output is appended. */
+export type NextOutput = OutputChunk | OutputGap;
 
 /** An attached reader with a cursor of its own. */
 export interface OutputReader {
@@ -28,6 +32,7 @@ export interface OutputReader {
 /** See {@link createOutputLog}. */
 export interface OutputLog {
   readonly total: number;
+  /** Appends a copy of what was read, at most {@link maxAppendBytes}. */
   append(stream: StreamKind, data: Buffer): void;
   /** Attaches at a byte offset. `wake` is called when there is something new. */
   attach(offset: number, wake: () => void): OutputReader;
@@ -43,6 +48,18 @@ export interface OutputLog {
   whenCaughtUp(bytes: number, listener: () => void): void;
 }
 
+/** Longest slice in one event, in bytes. */
+export const maxChunkBytes = 16_384;
+/** Longest piece that may be appended at once, in bytes. */
+export const maxAppendBytes = 65_536;
+
+/** Where a chunk lies; its bytes are in the ring. */
+interface Mark {
+  readonly offset: number;
+  readonly length: number;
+  readonly stream: StreamKind;
+}
+
 interface Captured {
   readonly chunks: Buffer[];
   size: number;
@@ -50,28 +67,31 @@ interface Captured {
 }
 
 /**
- * The log of one exec. Chunks are kept as they were read, never copied.
+ * The log of one exec.
  *
- * @param limits - `replayBytes`: size of the replay window; `capacity`: how many messages a reader may be behind
+ * @param limits - `replayBytes`: size of the replay window; `capacity`: how many messages a reader may be behind;
+ *   `maxOutputBytes`: what a poll shows of each stream
  */
 export function createOutputLog(limits: {
   readonly replayBytes: number;
   readonly capacity: number;
   readonly maxOutputBytes: number;
 }): OutputLog {
-  /** Kept chunks; the first has number `firstNumber`. Trimmed lazily, so `head` skips what is gone. */
-  let kept: OutputChunk[] = [];
+  const ring = createByteRing(Math.max(limits.replayBytes, limits.capacity * maxChunkBytes), maxAppendBytes);
+  /** Marks of what a reader may still ask for; the first has number `firstNumber`, those before `head` are gone. */
+  let marks: Mark[] = [];
   let head = 0;
   let firstNumber = 0;
   let total = 0;
-  const readers = new Set<{ wake: () => void; reader: OutputReader }>();
+  const readers = new Set<{ readonly wake: () => void; readonly reader: OutputReader }>();
+  let waiting: { readonly bytes: number; readonly listener: () => void }[] = [];
   const captured: Record<StreamKind, Captured> = {
     stdout: { chunks: [], size: 0, dropped: false },
     stderr: { chunks: [], size: 0, dropped: false },
   };
 
-  let waiting: { readonly bytes: number; readonly listener: () => void }[] = [];
-
+  const nextNumber = (): number => firstNumber + marks.length - head;
+  const windowStart = (): number => Math.max(0, total - limits.replayBytes);
   const slowest = (): number => Math.max(0, ...[...readers].map(({ reader }) => reader.behind));
   const noticeProgress = (): void => {
     if (waiting.length === 0) return;
@@ -81,34 +101,47 @@ export function createOutputLog(limits: {
     for (const { listener } of served) listener();
   };
 
-  const nextNumber = (): number => firstNumber + kept.length - head;
-  const chunkNumber = (number: number): OutputChunk | undefined => kept[head + number - firstNumber];
-  const windowStart = (): number => Math.max(0, total - limits.replayBytes);
-
   const capture = (stream: StreamKind, data: Buffer): void => {
     const into = captured[stream];
     const room = limits.maxOutputBytes - into.size;
     if (data.length > room) into.dropped = true;
     if (room <= 0) return;
-    const part = data.length > room ? data.subarray(0, room) : data;
+    const part = Buffer.from(data.subarray(0, room));
     into.chunks.push(part);
     into.size += part.length;
   };
 
-  /** Forgets chunks that neither the replay window nor a reader within capacity can still need. */
+  /** Forgets marks that neither the replay window nor a reader within capacity can still need. */
   const trim = (): void => {
     const start = windowStart();
     for (;;) {
-      const first = kept[head];
-      if (first === undefined || kept.length - head <= limits.capacity) break;
-      if (first.offset + first.data.length > start) break;
+      const first = marks[head];
+      if (first === undefined || marks.length - head <= limits.capacity || first.offset + first.length > start) break;
       head += 1;
       firstNumber += 1;
     }
-    if (head > 64 && head * 2 > kept.length) {
-      kept = kept.slice(head);
+    if (head > 64 && head * 2 > marks.length) {
+      marks = marks.slice(head);
       head = 0;
     }
+  };
+
+  /** The part of a chunk from `from` on. */
+  const chunkFrom = ({ offset, length, stream }: Mark, from: number): OutputChunk => {
+    const start = Math.max(offset, from);
+    return { offset: start, stream, data: ring.view(start, offset + length - start) };
+  };
+
+  /** What is in the replay window from `offset` on. Copied, since the reader may take its time. */
+  const replayFrom = (offset: number): NextOutput[] => {
+    const start = windowStart();
+    const wanted = Math.max(offset, start);
+    const chunks = marks
+      .slice(head)
+      .filter((mark) => mark.offset + mark.length > wanted)
+      .map((mark) => chunkFrom(mark, wanted))
+      .map((chunk) => ({ ...chunk, data: Buffer.from(chunk.data) }));
+    return offset < start ? [{ from: offset, to: start }, ...chunks] : chunks;
   };
 
   return {
@@ -117,57 +150,39 @@ export function createOutputLog(limits: {
     },
     append(stream, data) {
       capture(stream, data);
+      ring.append(data);
       for (let start = 0; start < data.length; start += maxChunkBytes) {
-        const part = data.length <= maxChunkBytes ? data : data.subarray(start, start + maxChunkBytes);
-        kept.push({ offset: total, stream, data: part });
-        total += part.length;
+        const length = Math.min(maxChunkBytes, data.length - start);
+        marks.push({ offset: total + start, length, stream });
       }
+      total += data.length;
       trim();
       for (const { wake } of readers) wake();
     },
     attach(offset, wake) {
-      let cursor = offset;
-      const start = windowStart();
-      const replay: NextOutput[] = [];
-      if (cursor < start) {
-        replay.push({ from: cursor, to: start });
-        cursor = start;
-      }
-      for (let index = head; index < kept.length; index += 1) {
-        const chunk = kept[index] as OutputChunk;
-        if (chunk.offset + chunk.data.length <= cursor) continue;
-        replay.push(cutTo(chunk, cursor));
-      }
-      cursor = offset;
+      const replay = replayFrom(offset);
       let replayed = 0;
       let number = nextNumber();
-      const advance = (): NextOutput | null => {
-        const again = replay[replayed];
-        if (again !== undefined) {
-          replayed += 1;
-          cursor = endOf(again);
-          return again;
-        }
+      let cursor = offset;
+
+      const live = (): NextOutput | null => {
         if (nextNumber() - number > limits.capacity) {
-          const gap = { from: cursor, to: total };
           number = nextNumber();
-          if (gap.from >= gap.to) return null;
-          cursor = total;
-          return gap;
+          return cursor < total ? { from: cursor, to: total } : null;
         }
         for (;;) {
-          const chunk = chunkNumber(number);
-          if (chunk === undefined) return null;
+          const mark = marks[head + number - firstNumber];
+          if (mark === undefined) return null;
           number += 1;
-          if (chunk.offset + chunk.data.length <= cursor) continue;
-          const cut = cutTo(chunk, cursor);
-          cursor = endOf(cut);
-          return cut;
+          if (mark.offset + mark.length > cursor) return chunkFrom(mark, cursor);
         }
       };
       const reader: OutputReader = {
         next() {
-          const output = advance();
+          const output = replay[replayed] ?? live();
+          if (replayed < replay.length) replayed += 1;
+          if (output === null) return null;
+          cursor = 'to' in output ? output.to : output.offset + output.data.length;
           noticeProgress();
           return output;
         },
@@ -198,14 +213,4 @@ export function createOutputLog(limits: {
       noticeProgress();
     },
   };
-}
-
-/** The part of a chunk from `offset` on. */
-function cutTo(chunk: OutputChunk, offset: number): OutputChunk {
-  if (offset <= chunk.offset) return chunk;
-  return { offset, stream: chunk.stream, data: chunk.data.subarray(offset - chunk.offset) };
-}
-
-function endOf(output: NextOutput): number {
-  return 'to' in output ? output.to : output.offset + output.data.length;
 }

@@ -17,6 +17,8 @@ import type { PipeStock } from './pipes.ts';
 import { createPlainProcesses } from './plain-processes.ts';
 import { findTool } from './tools.ts';
 import { createVmFiles } from './vm-files.ts';
+import type { VmFiles } from './vm-files.ts';
+import type { VmProcesses } from './vm-processes.ts';
 import { makeVmDirectory, removeVmDirectory } from './vm-directory.ts';
 import { startWatchdog } from './watchdog.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -77,8 +79,8 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
         join(path, String((count += 1))),
         isolation.kind === 'namespaces' ? view : null,
       );
-      const files = createVmFiles(directory, view);
-      const processes =
+      const files: VmFiles = createVmFiles(directory, view, () => processes.liveRoot());
+      const processes: VmProcesses =
         isolation.kind === 'namespaces'
           ? createNamespacedProcesses(directory, files, { ...isolation, view }, pipes)
           : createPlainProcesses(directory, pipes, watchdog);
@@ -94,6 +96,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
       let ending: Promise<void> | null = null;
       const guest: Guest = {
         daemonPort: daemon.port,
+        faults: daemon.faults,
         hook: daemon.hook,
         handle: daemon.handle,
         upgrade: daemon.upgrade,

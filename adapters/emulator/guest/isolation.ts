@@ -23,19 +23,10 @@ function probe(): Isolation {
   const tools = findTools();
   if ('missing' in tools) return plain(`no program "${tools.missing}"`);
   const ownUsers = process.geteuid?.() !== 0;
+  const users = ownUsers ? ['--user', '--map-root-user'] : [];
   const { status, stderr, error } = spawnSync(
     tools.unshare,
-    [...(ownUsers ? ['--user', '--map-root-user'] : [])].concat(
-      '--mount',
-      '--pid',
-      '--fork',
-      '--kill-child',
-      tools.mount,
-      '-t',
-      'proc',
-      'proc',
-      '/proc',
-    ),
+    [...users, '--mount', '--pid', '--fork', '--kill-child', tools.mount, '-t', 'proc', 'proc', '/proc'],
     { env: {}, cwd: '/', encoding: 'utf8', timeout: 10_000 },
   );
   if (status !== 0) return plain(error?.message ?? (stderr.trim().split('\n')[0] || 'namespaces are forbidden'));

@@ -45,18 +45,23 @@ export function createNamespacedProcesses(
   const wrappers = new Set<ChildProcess>();
   const launching = new Set<Promise<unknown>>();
   let namespace: Promise<VmNamespace> | null = null;
+  let live: VmNamespace | null = null;
   let destroyed = false;
   let count = 0;
   let check: NodeJS.Timeout | null = null;
 
   const begun = (): Promise<VmNamespace> => {
-    namespace ??= createVmNamespace(directory, kit).catch((error: unknown) => {
-      namespace = null;
-      throw error;
-    });
+    namespace ??= createVmNamespace(directory, kit).then(
+      (made) => (live = made),
+      (error: unknown) => {
+        namespace = null;
+        throw error;
+      },
+    );
     return namespace;
   };
-  const tableOf = (vm: VmNamespace): ProcessRow[] => readProcesses(`/proc/${vm.initPid}/root/proc`);
+  const rootOf = (vm: VmNamespace): string => `/proc/${vm.initPid}/root`;
+  const tableOf = (vm: VmNamespace): ProcessRow[] => readProcesses(`${rootOf(vm)}/proc`);
 
   /**
    * A wrapper stops itself when its program stops, and nobody but us can wake it. A program that another one
@@ -120,7 +125,9 @@ export function createNamespacedProcesses(
     const word = await introduction(channel);
     stdin?.pipe.handedOver();
     if (!/^[1-9][0-9]*$/.test(word)) {
-      for (const stream of [channel, stdout.reader, stderr.reader, stdin?.pipe.writer]) stream?.destroy();
+      channel.destroy();
+      for (const { reader } of [stdout, stderr]) reader.close();
+      stdin?.pipe.writer.close();
       throw new LaunchFailure(word === 'cwd' ? `no such directory: ${request.cwd}` : 'the process did not start');
     }
     // It waits for our line, so it is there to be found.
@@ -149,6 +156,7 @@ export function createNamespacedProcesses(
     [...wrappers].every(({ pid = 0 }) => isStopped(readProcess(pid)) || !isAlive(readProcess(pid)));
 
   return {
+    liveRoot: () => (live === null ? null : rootOf(live)),
     async launch(request) {
       for (;;) {
         if (destroyed) throw new LaunchFailure('the VM has ended');
@@ -187,6 +195,7 @@ export function createNamespacedProcesses(
       gate.open();
       if (check !== null) clearInterval(check);
       const vm = await namespace?.catch(() => null);
+      live = null;
       await vm?.end();
       await Promise.allSettled(launching);
     },

@@ -5,10 +5,11 @@
  * So the pipes are FIFOs, opened at both ends and unlinked at once; a stock of them is made ahead, many in one call.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, mkdirSync, openSync, unlinkSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { closeSync, constants, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { openReader } from './pipe-reader.ts';
+import type { PipeReader } from './pipe-reader.ts';
 
 const run = promisify(execFile);
 const batchSize = 48;
@@ -16,7 +17,7 @@ const refillBelow = 16;
 
 /** A pipe whose read end the emulator holds. */
 export interface OutputPipe {
-  readonly reader: Socket;
+  readonly reader: PipeReader;
   /** Closes the end that the child was given. Call it once the child has it. */
   readonly writeFd: number;
 }
@@ -29,27 +30,52 @@ export interface PipeStock {
   output(): Promise<OutputPipe>;
 }
 
-/** The end of `path` from which the emulator reads. Opened without blocking: the writer may come later. */
-export function openReader(path: string): Socket {
-  return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false });
+/** The emulator's end of a pipe to a child. */
+export interface PipeWriter {
+  /** Writes as much as fits now and says how much; 0 when the pipe is full. Throws when nobody reads any more. */
+  writeSome(data: Uint8Array): number;
+  /** Whether {@link PipeWriter.close} was called. */
+  readonly closed: boolean;
+  /** The child sees the end of its input. Safe to call more than once. */
+  close(): void;
 }
 
 /** A pipe to a child, opened for writing before the child opens it for reading. */
 export interface InputPipe {
   readonly path: string;
-  readonly writer: Socket;
+  readonly writer: PipeWriter;
   /** Call it once the child holds the read end: from then on its closing is felt, and the name is gone. */
   handedOver(): void;
+}
+
+function pipeWriter(fd: number): PipeWriter {
+  let closed = false;
+  return {
+    writeSome(data) {
+      try {
+        return writeSync(fd, data);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
+        throw error;
+      }
+    },
+    get closed() {
+      return closed;
+    },
+    close() {
+      if (!closed) closeSync(fd);
+      closed = true;
+    },
+  };
 }
 
 /** Opens the FIFO `path` for writing. A reader that opens it from now on does not wait. */
 export function openInput(path: string): InputPipe {
   // Open both ways, the FIFO has a reader until the child comes.
   const holdFd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   return {
     path,
-    writer: new Socket({ fd, readable: false, writable: true }),
+    writer: pipeWriter(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)),
     handedOver() {
       closeSync(holdFd);
       unlinkSync(path);

@@ -62,7 +62,8 @@ export function createPlainProcesses(directory: VmDirectory, pipes: PipeStock, w
     const { pid } = child;
     if (pid === undefined) {
       const [error] = await new Promise<[Error]>((resolve) => child.once('error', (cause) => resolve([cause])));
-      for (const stream of [stdout.reader, stderr.reader, stdin?.writer]) stream?.destroy();
+      for (const { reader } of [stdout, stderr]) reader.close();
+      stdin?.writer.close();
       throw new LaunchFailure(error.message);
     }
     leaders.add(pid);
@@ -79,6 +80,7 @@ export function createPlainProcesses(directory: VmDirectory, pipes: PipeStock, w
   };
 
   return {
+    liveRoot: () => null,
     async launch(request) {
       for (;;) {
         if (destroyed) throw new LaunchFailure('the VM has ended');

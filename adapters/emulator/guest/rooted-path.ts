@@ -6,7 +6,7 @@
  * the VM's root when they are absolute, and `..` goes back along what was opened. The kernel is never given a path in
  * which it could leave the root.
  */
-import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A path that leads nowhere, with the code that the system would give, such as `ENOENT`. */
@@ -36,14 +36,18 @@ export interface Located {
 export interface WalkOptions {
   /** Make missing directories on the way, the last component left out. */
   readonly makeParents?: boolean;
-  /** `all` (the default) follows links as a chroot would; `parents` leaves the last; `none` fails on any. */
-  readonly links?: 'all' | 'parents' | 'none';
+  /** What to do with links on the way: follow them as a chroot would (the default), or fail with `ELOOP`. */
+  readonly links?: 'follow' | 'refuse';
+  /** The same for a link in the last component, which can also be what is looked for. As `links` by default. */
+  readonly lastLink?: 'follow' | 'refuse' | 'keep';
 }
 
 /** The root of a VM as a place to walk in. */
 export interface PathRoot {
   /** The directory on the host. */
   readonly root: string;
+  /** Whether the root itself lies in what a VM only reads. */
+  readonly readOnly?: boolean;
   /** The host's path that a VM sees at `vmPath`, or `null` where nothing is mounted. */
   mountedAt(vmPath: string): { readonly hostPath: string; readonly readOnly: boolean } | null;
 }
@@ -98,7 +102,7 @@ function makeDirectory(path: string): void {
 
 /** Walks to `vmPath`. Throws {@link PathFailure}. Release what it returns. */
 export function locate(place: PathRoot, vmPath: string, options: WalkOptions = {}): Located {
-  const links = options.links ?? 'all';
+  const { links = 'follow', lastLink = links } = options;
   const opened: Step[] = [];
   let stack: Step[] = [];
   let followed = 0;
@@ -113,7 +117,7 @@ export function locate(place: PathRoot, vmPath: string, options: WalkOptions = {
   const top = (): Step => stack.at(-1) as Step;
 
   const walk = (): Located => {
-    push(openDirectory(place.root, '/', false, true));
+    push(openDirectory(place.root, '/', place.readOnly ?? false, true));
     const bottom = top();
     const queue = vmPath.split('/');
     while (queue.length > 0) {
@@ -142,14 +146,17 @@ export function locate(place: PathRoot, vmPath: string, options: WalkOptions = {
         }
         if (code !== 'ENOTDIR' && code !== 'ELOOP') throw error;
       }
+      // The host's own links are followed by the host: what is mounted is what they lead to.
+      if (mounted !== null && last) return { path: realpathSync(path), readOnly, kind: 'other', release };
       const target = readLink(path);
       if (target === null) {
         // A trailing slash or dot asks for a directory.
         if (!last || queue.length > 0) throw new PathFailure('ENOTDIR', inside);
         return { path, readOnly, kind: 'other', release };
       }
-      if (links === 'none') throw new PathFailure('ELOOP', inside);
-      if (links === 'parents' && last) return { path, readOnly, kind: 'other', release };
+      const rule = last ? lastLink : links;
+      if (rule === 'refuse') throw new PathFailure('ELOOP', inside);
+      if (rule === 'keep') return { path, readOnly, kind: 'other', release };
       if ((followed += 1) > maxLinks) throw new PathFailure('ELOOP', vmPath);
       if (target.startsWith('/')) stack = [bottom];
       queue.unshift(...target.split('/'));

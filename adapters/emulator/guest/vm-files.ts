@@ -1,20 +1,40 @@
 /** The files of a VM, seen from the outside under the names that they have inside. */
-import { closeSync, constants, fstatSync, openSync, readSync, statfsSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  statSync,
+  statfsSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import type { Stats } from 'node:fs';
+import { join } from 'node:path';
+import { devices } from './mounts.ts';
 import type { SharedView } from './mounts.ts';
 import { PathFailure, locate } from './rooted-path.ts';
 import type { Located, PathRoot, WalkOptions } from './rooted-path.ts';
 import type { VmDirectory } from './vm-directory.ts';
 
-/** What programs call a place that is not for writing. */
-const readOnlyFileSystem = 'EROFS';
+/** What is mounted in the namespaces of a VM only. */
+const mountedInside = new Set(['/proc', '/dev/shm']);
 
 /** See {@link createVmFiles}. */
 export interface VmFiles {
   /** Walks to a path. Throws {@link PathFailure}. Release what it returns. */
   locate(vmPath: string, options?: WalkOptions): Located;
+  /** What is mounted at a path; `null` for nothing. */
+  readonly mountedAt: PathRoot['mountedAt'];
   /** Opens a regular file or directory for reading. Throws {@link PathFailure}. */
   openForReading(vmPath: string): { readonly fd: number; readonly stats: Stats };
+  /**
+   * Opens a file for writing, making directories on the way and the file where there is none. It is emptied, and
+   * `created` tells whether it was there. Throws {@link PathFailure}.
+   */
+  openForWriting(vmPath: string, mode: number | null): { readonly fd: number; readonly created: boolean };
   /** The beginning of a small regular file; `null` when there is none. */
   readSmall(vmPath: string, limitBytes?: number): Buffer | null;
   /** What is at a path, links followed; `null` for nothing. */
@@ -23,16 +43,31 @@ export interface VmFiles {
   replace(vmPath: string, content: string): void;
   /** Removes a file; `false` when there was none. */
   remove(vmPath: string): boolean;
+  /** A new file without a name outside the VM's root, open for writing and reading. */
+  spool(): number;
   /** Free bytes for ordinary writers around a path; `null` when unmeasurable. */
   availableBytes(vmPath: string): number | null;
 }
 
-/** The files of a VM. `view` says what of the host it sees. */
-export function createVmFiles(directory: VmDirectory, view: SharedView): VmFiles {
+/**
+ * The files of a VM.
+ *
+ * @param view - what of the host it sees
+ * @param liveRoot - the VM's root as the host's kernel names it, with what is mounted only inside; `null` while
+ *   nothing runs there
+ */
+export function createVmFiles(directory: VmDirectory, view: SharedView, liveRoot: () => string | null): VmFiles {
   const shared = new Set([...view.shared.map(({ path }) => path), ...Object.keys(view.links)]);
+  let spools = 0;
+  const nodes = new Set(devices.map((name) => `/dev/${name}`));
   const place: PathRoot = {
     root: directory.root,
-    mountedAt: (vmPath) => (shared.has(vmPath) ? { hostPath: vmPath, readOnly: true } : null),
+    mountedAt(vmPath) {
+      if (shared.has(vmPath)) return { hostPath: vmPath, readOnly: true };
+      if (nodes.has(vmPath)) return { hostPath: vmPath, readOnly: false };
+      const live = mountedInside.has(vmPath) ? liveRoot() : null;
+      return live === null ? null : { hostPath: live + vmPath, readOnly: false };
+    },
   };
   const at = <T>(vmPath: string, use: (found: Located) => T, options?: WalkOptions): T => {
     const found = locate(place, vmPath, options);
@@ -62,7 +97,25 @@ export function createVmFiles(directory: VmDirectory, view: SharedView): VmFiles
 
   return {
     locate: (vmPath, options) => locate(place, vmPath, options),
+    mountedAt: place.mountedAt,
     openForReading,
+    openForWriting(vmPath, mode) {
+      try {
+        return at(
+          vmPath,
+          ({ path, kind, readOnly }) => {
+            if (readOnly) throw new PathFailure('EROFS', vmPath);
+            if (kind === 'directory') throw new PathFailure('EISDIR', vmPath);
+            const flags =
+              constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+            return { fd: openSync(path, flags, mode ?? 0o666), created: kind === 'absent' };
+          },
+          { makeParents: true },
+        );
+      } catch (error) {
+        return fail(error, vmPath);
+      }
+    },
     readSmall(vmPath, limitBytes = 1_048_576) {
       let opened: { fd: number; stats: Stats };
       try {
@@ -80,9 +133,10 @@ export function createVmFiles(directory: VmDirectory, view: SharedView): VmFiles
     },
     stat(vmPath) {
       try {
-        const { fd, stats } = openForReading(vmPath);
-        closeSync(fd);
-        return stats;
+        return at(vmPath, ({ path, kind }) => {
+          if (kind === 'absent') return null;
+          return kind === 'directory' ? statSync(path) : lstatSync(path);
+        });
       } catch {
         return null;
       }
@@ -98,7 +152,7 @@ export function createVmFiles(directory: VmDirectory, view: SharedView): VmFiles
             writeSync(fd, content);
             closeSync(fd);
           },
-          { makeParents: true, links: 'parents' },
+          { makeParents: true, lastLink: 'keep' },
         );
       } catch (error) {
         fail(error, vmPath);
@@ -113,12 +167,18 @@ export function createVmFiles(directory: VmDirectory, view: SharedView): VmFiles
             unlinkSync(path);
             return true;
           },
-          { links: 'parents' },
+          { lastLink: 'keep' },
         );
       } catch (error) {
         if (error instanceof PathFailure && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return false;
         return fail(error, vmPath);
       }
+    },
+    spool() {
+      const path = join(directory.path, `spool-${(spools += 1)}`);
+      const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
+      unlinkSync(path);
+      return fd;
     },
     availableBytes(vmPath) {
       // The nearest ancestor that is there.
@@ -135,9 +195,4 @@ export function createVmFiles(directory: VmDirectory, view: SharedView): VmFiles
       }
     },
   };
-}
-
-/** The failure of a write into a part of the host that a VM only reads. */
-export function readOnlyFailure(vmPath: string): PathFailure {
-  return new PathFailure(readOnlyFileSystem, vmPath);
 }

@@ -1,6 +1,7 @@
 /** What the daemon needs from the processes of a VM, however isolated they are. */
-import type { Readable, Writable } from 'node:stream';
 import type { ChildExit } from '../../../machines/index.ts';
+import type { PipeReader } from './pipe-reader.ts';
+import type { PipeWriter } from './pipes.ts';
 
 /** A program to start inside the VM. */
 export interface LaunchRequest {
@@ -22,9 +23,9 @@ export interface LaunchRequest {
 export interface VmProcess {
   /** Its process id, and its group's, as the VM sees them. */
   readonly pid: number;
-  readonly stdin: Writable | null;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
+  readonly stdin: PipeWriter | null;
+  readonly stdout: PipeReader;
+  readonly stderr: PipeReader;
   /** Settles when the program ended; its pipes may be open longer. Never rejects. */
   readonly exit: Promise<ChildExit>;
   /** Signals the whole group, also after its leader ended. `false`: there is no such group. */
@@ -40,6 +41,8 @@ export class LaunchFailure extends Error {
 
 /** The processes of one VM. */
 export interface VmProcesses {
+  /** The root of the VM as the host's kernel names it; `null` while it has no namespaces of its own. */
+  liveRoot(): string | null;
   /** Starts a program. Waits while the VM is frozen. Throws {@link LaunchFailure}. */
   launch(request: LaunchRequest): Promise<VmProcess>;
   /** Stops every process at once; their memory stays. */
