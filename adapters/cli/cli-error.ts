@@ -1,5 +1,6 @@
 /** What a command ends with when it fails: one sentence, something to try, and a documented exit code. */
 import { VmchartError } from '../../effects/errors.ts';
+import type { ErrorKind } from '../../machines/records.ts';
 import type { CliErrorKind, ExitRow } from './exit-codes.ts';
 import { exitRowOf } from './exit-codes.ts';
 
@@ -39,6 +40,13 @@ export function usageError(message: string, suggestions: readonly string[] = [])
   return new CliError('InvalidArg', message, { suggestions });
 }
 
+/** What helps with a class of failures when the failure itself knows nothing better. */
+const usualAdvice: Partial<Record<ErrorKind, readonly string[]>> = {
+  Credentials: ['Check AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and the region.'],
+  Retryable: ['Check that the service can be reached, and try the same command again.'],
+  Timeout: ['Nothing was cancelled: look again, or allow more time.'],
+};
+
 /** Makes a failure of the command line from anything that was thrown. Nothing but its message is shown. */
 export function toCliError(error: unknown, data?: Readonly<Record<string, unknown>>): CliError {
   if (error instanceof CliError) {
@@ -48,7 +56,8 @@ export function toCliError(error: unknown, data?: Readonly<Record<string, unknow
   }
   const more = data === undefined ? {} : { data };
   if (VmchartError.is(error)) {
-    return new CliError(error.kind, error.message, { suggestions: error.suggestions, cause: error, ...more });
+    const suggestions = error.suggestions.length > 0 ? error.suggestions : (usualAdvice[error.kind] ?? []);
+    return new CliError(error.kind, error.message, { suggestions, cause: error, ...more });
   }
   const message = error instanceof Error ? error.message : String(error);
   return new CliError('Unexpected', `Something that should not happen did: ${message}`, {

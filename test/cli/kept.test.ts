@@ -57,6 +57,10 @@ describe('a kept VM', () => {
       exitCode: 0,
       data: { state: 'SUSPENDED', lifecycle: ['RUNNING', 'SUSPENDING', 'SUSPENDED'] },
     });
+    const twice = await at('suspend', 'box');
+    expect(twice).toMatchObject({ exitCode: 2, error: { kind: 'InvalidArg' } });
+    expect(twice.error?.message).toContain('STATE-5');
+    expect(twice.error?.suggestions.join()).toContain('vmchart resume box');
     const asleep = await at('exec', '--name', 'box', 'true');
     expect(asleep).toMatchObject({ exitCode: 12, error: { suggestions: ['vmchart resume box'] } });
     expect((await at('ls')).data).toMatchObject({ vms: [{ name: 'box', state: 'SUSPENDED', problem: null }] });

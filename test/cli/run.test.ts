@@ -84,6 +84,17 @@ describe('run on the embedded platform', () => {
   });
 });
 
+test('AWS without credentials is the class 4, before any call', async () => {
+  const image = 'arn:aws:lambda:us-east-1:123456789012:microvm-image:job';
+  const nobody = { AWS_SHARED_CREDENTIALS_FILE: '/nonexistent', AWS_CONFIG_FILE: '/nonexistent' };
+  const closed = { AWS_EC2_METADATA_DISABLED: 'true', HTTPS_PROXY: 'http://127.0.0.1:9' };
+  const words = ['run', '--region', 'us-east-1', '--image', image, '--exec', 'true'];
+  const { exitCode, error, data } = await json(words, { environment: { ...nobody, ...closed } });
+  expect({ exitCode, code: error?.code }).toEqual({ exitCode: 4, code: 'ERR_CREDENTIALS' });
+  expect(error?.suggestions.length).toBeGreaterThan(0);
+  expect(data).toMatchObject({ platform: 'aws', microvmId: null, teardown: { undeleted: [] } });
+});
+
 describe('run on a running emulator', () => {
   let emulator: Emulator;
   let there: string[];

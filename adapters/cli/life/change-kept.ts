@@ -4,6 +4,7 @@ import { beginStep } from '../output/progress.ts';
 import type { KeptVm } from '../registry/kept-vm.ts';
 import { openKept } from '../registry/kept-vm.ts';
 import { LifecycleLog, pathData } from './lifecycle-log.ts';
+import { withAdvice } from './state-advice.ts';
 
 /**
  * Carries it out. The record is written whatever comes of it, so that the next command knows what this one knew;
@@ -26,7 +27,7 @@ export async function changeKept(
     step.done(`${name} is ${sandbox.lifecycle}`);
   } catch (error) {
     step.failed(`${name} is ${sandbox.lifecycle}`);
-    throw error;
+    throw withAdvice(error, name);
   } finally {
     await log.close();
     await kept.save();

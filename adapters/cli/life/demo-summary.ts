@@ -1,5 +1,6 @@
 /** The end of the demonstration, in a small table. */
 import type { RunResult } from '../../../effects/index.ts';
+import type { VmState } from '../../../machines/index.ts';
 import type { RecordedRequest } from '../../emulator/index.ts';
 import type { Paint } from '../output/paint.ts';
 import { durationText } from '../output/progress.ts';
@@ -33,7 +34,12 @@ export function demoSummary(
   const { log, line, result, calls } = shown;
   const path = log.visited.map(({ state, atMs, cause }, index) => {
     const next = log.visited[index + 1]?.atMs;
-    return [state, durationText(atMs), next === undefined ? '' : durationText(next - atMs), cause ?? ''];
+    return [
+      paintState(state, paint),
+      durationText(atMs),
+      next === undefined ? '' : durationText(next - atMs),
+      cause ?? '',
+    ];
   });
   const parts = [
     '',
@@ -62,4 +68,11 @@ export function demoSummary(
     ),
   );
   return parts.join('\n');
+}
+
+/** Awake is green, asleep yellow, over quiet. */
+function paintState(state: VmState, paint: Paint): string {
+  if (state === 'RUNNING') return paint.good(state);
+  if (state === 'SUSPENDED' || state === 'SUSPENDING') return paint.warn(state);
+  return state === 'TERMINATED' || state === 'TERMINATING' ? paint.quiet(state) : paint.accent(state);
 }
