@@ -20,3 +20,6 @@ export { fileSecrets, memorySecrets } from './secrets.ts';
 export { sigV4Signer } from './signing.ts';
 export type { SigV4Options } from './signing.ts';
 export { localFiles } from './local-files/index.ts';
+export { forwardPort } from './sockets/port-forward.ts';
+export type { ForwardOptions, ForwardReport, PortForward } from './sockets/port-forward.ts';
+export type { ListenOptions, StopReason } from './sockets/serve-loop.ts';

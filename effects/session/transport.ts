@@ -220,7 +220,7 @@ export class Transport {
     if (rule === 'never' || this.closed.aborted) return false;
     const neverSent = VmchartError.is(failure) && failure.wireKind === 'Transport' && failure.reason === 'connect';
     if (rule === 'connect') return neverSent && tries <= this.#retries;
-    if ((status === 502 || status === 503) && this.#comingBack()) return tries < resumeTries;
+    if ((status === 502 || status === 503) && this.comingBack) return tries < resumeTries;
     if (rule === 'resume') return false;
     const retryable =
       status !== null
@@ -229,7 +229,8 @@ export class Transport {
     return retryable && tries <= this.#retries;
   }
 
-  #comingBack(): boolean {
+  /** Within the window after a resume in which the endpoint proxy may still refuse. */
+  get comingBack(): boolean {
     return this.#resumedAt !== null && this.clock.now() - this.#resumedAt <= this.#resumeWindowMs;
   }
 
