@@ -152,7 +152,8 @@ export type {
   WireLogging,
 } from './control-plane/wire.ts';
 export { Sandbox } from './lifecycle/sandbox.ts';
-export type { AdoptRequest, RunOptions as SandboxRunOptions, SandboxOptions } from './lifecycle/sandbox.ts';
+export type { AdoptRequest } from './lifecycle/adoption.ts';
+export type { RunOptions as SandboxRunOptions, SandboxOptions } from './lifecycle/sandbox.ts';
 export type { WaitOptions as LifecycleWaitOptions } from './lifecycle/sandbox-observer.ts';
 export type { RunRequest } from './lifecycle/launch-preparation.ts';
 export { leaked } from './lifecycle/teardown.ts';

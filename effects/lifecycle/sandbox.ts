@@ -2,10 +2,9 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { createActor } from 'xstate';
 import type { InspectionEvent, Observer } from 'xstate';
-import { adopt, answerTo, initialSnapshot, parseVmState, restore, sandboxEvents } from '../../machines/index.ts';
+import { answerTo, initialSnapshot, restore, sandboxEvents } from '../../machines/index.ts';
 import type {
   JournalRecord,
-  MicrovmDescription,
   SandboxEvents,
   SandboxInput,
   SandboxPolicy,
@@ -17,7 +16,10 @@ import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
 import type { CreateMicrovmImageRequest, MicrovmImage } from '../control-plane/wire.ts';
 import { VmchartError, fromRecord, toVmchartError } from '../errors.ts';
 import type { Clock, Ports } from '../ports.ts';
-import { Session, defaultAgentPort } from '../session/session.ts';
+import { defaultAgentPort } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
+import { adoptionInput } from './adoption.ts';
+import type { AdoptRequest } from './adoption.ts';
 import { abandonmentWarning, watchForAbandonment } from './abandonment.ts';
 import type { Abandonment } from './abandonment.ts';
 import { CommandDesk } from './command-desk.ts';
@@ -25,16 +27,16 @@ import type { SandboxActor } from './command-desk.ts';
 import { Detached, detachedError } from './detached.ts';
 import { hostedMachine } from './hosted-machine.ts';
 import type { TunnelIdentity } from './identity.ts';
+import { Inside } from './inside.ts';
 import { prepareLaunch } from './launch-preparation.ts';
 import type { PreparedLaunch, RunRequest } from './launch-preparation.ts';
+import { OwnImage } from './own-image.ts';
 import { isLive } from './predicates.ts';
 import { SandboxObserver } from './sandbox-observer.ts';
 import type { WaitOptions } from './sandbox-observer.ts';
 import { adaptiveSchedules } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
 import { secretRefs } from './sealed-secrets.ts';
-import type { LaunchIdentity } from './sealed-secrets.ts';
-import { tearDownImage } from './teardown.ts';
 import type { TeardownReport, TerminateOptions } from './teardown.ts';
 
 /** How a sandbox may behave. */
@@ -62,15 +64,6 @@ export interface RunOptions {
   readonly onTimeout?: 'keep' | 'terminate';
 }
 
-/** What is needed to take over a VM that somebody else launched. */
-export interface AdoptRequest {
-  readonly microvmId: string;
-  /** The bearer that its launch delivered. Secret. */
-  readonly agentToken: string;
-  readonly endpoint?: string;
-  readonly signal?: AbortSignal;
-}
-
 /**
  * One MicroVM's whole life: launch, suspend, resume, terminate, and its inside through {@link Session}.
  *
@@ -93,15 +86,10 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   readonly #options: SandboxOptions;
   readonly #desk: CommandDesk;
   readonly #abandonment: Abandonment;
-  #session: Session | null = null;
-  #agentToken: string | null = null;
-  #image: MicrovmImage | null = null;
-  #imageGone = false;
-  #logGroup: string | null = null;
-  #posture: EgressPosture = 'unsealed';
-  #identity: TunnelIdentity | null = null;
+  readonly #inside: Inside;
+  readonly #image: OwnImage;
   #launchImageArn: string | null = null;
-  #lastRun: { readonly request: RunRequest; readonly prepared: PreparedLaunch } | null = null;
+  #lastRequest: RunRequest | null = null;
   #tornDown = false;
   #detached = false;
 
@@ -120,6 +108,8 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     this.schedules = options.schedules ?? adaptiveSchedules;
     const { plane, machine } = hostedMachine(ports, this.schedules, options);
     this.plane = plane;
+    this.#inside = new Inside(ports, plane, options.port);
+    this.#image = new OwnImage(plane);
     this.actor = createActor(machine, {
       input,
       snapshot: initialSnapshot(input),
@@ -146,27 +136,13 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
    * @throws VmchartError `InvalidArg` for an empty token or another endpoint, `Platform` for a state nobody knows
    */
   static async adopt(ports: Ports, request: AdoptRequest, options: SandboxOptions = {}): Promise<Sandbox> {
-    const { agentToken, microvmId, signal } = request;
-    if (agentToken === '') {
-      throw new VmchartError('InvalidArg', 'an empty agent token opens nothing', { reason: 'empty-token', microvmId });
-    }
-    const plane = new ControlPlane(ports, options);
-    const description = await plane.getMicrovm(microvmId, { signal });
-    const endpoint = sameEndpoint(description, request.endpoint ?? '');
-    const state = parseVmState(description.state);
-    if (state === null) {
-      throw new VmchartError('Platform', `${microvmId} is in a state that nobody knows: ${description.state}`, {
-        reason: 'unknown-state',
-        microvmId,
-      });
-    }
     const sandboxId = options.sandboxId ?? freshId();
-    const policy = options.policy === undefined ? {} : { policy: options.policy };
-    const input = adopt({ sandboxId, region: ports.region, ...policy, microvmId, endpoint, state, description });
-    await ports.secrets.put(secretRefs(sandboxId, 'adopted').agentToken, agentToken);
+    const input = await adoptionInput(new ControlPlane(ports, options), request, sandboxId);
+    const { agentToken: ref } = secretRefs(sandboxId, 'adopted');
+    await ports.secrets.put(ref, request.agentToken);
     const sandbox = Sandbox.#startFrom(input, ports, options);
-    sandbox.#agentToken = agentToken;
-    if (isLive(state)) sandbox.#openSession();
+    await sandbox.#inside.learnToken(ref);
+    if (sandbox.isLive) sandbox.#openSession();
     return sandbox;
   }
 
@@ -190,12 +166,10 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     const now = { at: ports.clock.now(), wallMs: ports.clock.wallNow() };
     const sandbox = Sandbox.#startFrom(restore(record, now), ports, options);
     const refs = record.known.launch?.request;
-    sandbox.#agentToken = await ports.secrets.get(
-      refs?.agentTokenRef ?? secretRefs(record.sandboxId, 'adopted').agentToken,
-    );
+    await sandbox.#inside.learnToken(refs?.agentTokenRef ?? secretRefs(record.sandboxId, 'adopted').agentToken);
     if (sandbox.microvmId !== null) {
       await sandbox.refresh({ signal: options.signal });
-      if (isLive(sandbox.lifecycle) && sandbox.#agentToken !== null) sandbox.#openSession();
+      if (isLive(sandbox.lifecycle) && sandbox.#inside.agentToken !== null) sandbox.#openSession();
     }
     return sandbox;
   }
@@ -210,17 +184,17 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
 
   /** An image was built, or a launch was accepted; `false` again once a teardown has deleted the image. */
   get imageExists(): boolean {
-    return !this.#imageGone && (this.context.imageExists || this.#image !== null);
+    return !this.#image.isDeleted && (this.context.imageExists || this.#image.built !== null);
   }
 
   /** The inside of the VM, once it was reached. */
   get session(): Session | null {
-    return this.#session;
+    return this.#inside.session;
   }
 
   /** The image that this sandbox built. */
   get image(): MicrovmImage | null {
-    return this.#image;
+    return this.#image.built;
   }
 
   /** The image that the launch named, resolved. */
@@ -229,12 +203,12 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   }
 
   get egressPosture(): EgressPosture {
-    return this.#posture;
+    return this.#inside.posture;
   }
 
   /** The identity of verified tunnels, when the launch delivered one. Secret. */
   get tunnelIdentity(): TunnelIdentity | null {
-    return this.#identity;
+    return this.#inside.identity;
   }
 
   /** A teardown was asked for. */
@@ -268,40 +242,55 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     }
   }
 
-  async #launch(request: RunRequest, signal: AbortSignal | undefined): Promise<void> {
-    const again = this.substate === 'PENDING.unresolved' && isDeepStrictEqual(this.#lastRun?.request, request);
-    const prepared = again && this.#lastRun !== null ? this.#lastRun.prepared : await this.#prepare(request, signal);
-    this.#launchImageArn = prepared.imageArn;
-    await this.#desk.carryOut(this.events.run(prepared.command), signal);
-    this.#posture = prepared.egressPosture;
-    const { agentTokenRef, identityRef } = prepared.command.request;
-    this.#agentToken = await this.#ports.secrets.get(agentTokenRef);
-    if (identityRef !== null) await this.#keepIdentity(identityRef);
+  /**
+   * Repeats a launch whose answer was lost, here or in a process that died: the same intent, and so the same VM.
+   *
+   * @throws VmchartError `Precondition` unless the launch is unresolved
+   */
+  async retryLaunch(options: WaitOptions = {}): Promise<Session> {
+    const { launch } = this.context;
+    if (this.substate !== 'PENDING.unresolved' || launch === null) {
+      throw new VmchartError('Precondition', 'there is no launch whose answer was lost', {
+        reason: 'nothing-unresolved',
+      });
+    }
+    await this.#carryOutLaunch(launch, options.signal);
+    return this.#reachDaemon(undefined, options.signal);
   }
 
-  async #prepare(request: RunRequest, signal: AbortSignal | undefined): Promise<PreparedLaunch> {
-    // A second launch is refused before anything is resolved, sealed or drawn.
-    const trial = this.events.run(trialRun);
-    const answer = answerTo(this.actor.getSnapshot(), trial);
+  async #launch(request: RunRequest, signal: AbortSignal | undefined): Promise<void> {
+    const { launch } = this.context;
+    const unresolved = this.substate === 'PENDING.unresolved' && launch !== null;
+    if (unresolved && isDeepStrictEqual(this.#lastRequest, request)) {
+      await this.#carryOutLaunch(launch, signal);
+      return;
+    }
+    // A launch that would be refused is so before anything is resolved, sealed or drawn. A kept token may be the very
+    // intent that is unresolved; whether it is, the machine says.
+    const keepsIntent = unresolved && request.clientToken === launch.clientToken;
+    const answer = keepsIntent ? null : answerTo(this.actor.getSnapshot(), this.events.run(trialRun));
     if (answer?.refusal) throw fromRecord(answer.refusal);
     const prepared = await prepareLaunch(request, {
       plane: this.plane,
       ports: this.#ports,
       sandboxId: this.id,
-      builtImage: this.#image?.imageArn ?? null,
+      builtImage: this.#image.built?.imageArn ?? null,
       signal,
     });
-    this.#lastRun = { request, prepared };
-    return prepared;
+    this.#lastRequest = request;
+    this.#launchImageArn = prepared.imageArn;
+    this.#inside.posture = prepared.egressPosture;
+    await this.#carryOutLaunch(prepared.command, signal);
   }
 
-  /** The host keeps its own half and the VM's public key, and forgets the VM's secret. */
-  async #keepIdentity(ref: string): Promise<void> {
-    const text = await this.#ports.secrets.get(ref);
-    if (text === null) return;
-    const { hostSeed, vmPublicKey } = JSON.parse(text) as LaunchIdentity;
-    this.#identity = { hostSeed, vmPublicKey };
-    await this.#ports.secrets.remove(ref);
+  async #carryOutLaunch(command: PreparedLaunch['command'], signal: AbortSignal | undefined): Promise<void> {
+    await this.#inside.learnToken(command.request.agentTokenRef);
+    try {
+      await this.#desk.carryOut(this.events.run(command), signal);
+    } finally {
+      // Accepted is delivered, whatever became of the wait.
+      if (this.microvmId !== null) await this.#inside.keepIdentity(command.request);
+    }
   }
 
   async #reachDaemon(timeoutMs: number | undefined, signal: AbortSignal | undefined): Promise<Session> {
@@ -332,23 +321,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
 
   #openSession(): Session {
     const { microvmId, endpoint } = this.context;
-    if (this.#session !== null) return this.#session;
-    if (microvmId === null || endpoint === null || this.#agentToken === null) {
-      throw new VmchartError('Precondition', 'there is no VM whose inside could be reached', { reason: 'no-vm' });
-    }
-    this.#session = new Session({
-      endpoint,
-      agentToken: this.#agentToken,
-      http: this.#ports.http,
-      clock: this.#ports.clock,
-      minter: this.plane.minterFor(microvmId),
-      egressPosture: this.#posture,
-      vmState: async (signal) => (await this.plane.getMicrovm(microvmId, signal === undefined ? {} : { signal })).state,
-      isRunning: () => this.lifecycle === 'RUNNING',
-      ...(this.#ports.localFiles === undefined ? {} : { localFiles: this.#ports.localFiles }),
-      ...(this.#options.port === undefined ? {} : { port: this.#options.port }),
-    });
-    return this.#session;
+    return this.#inside.open({ microvmId, endpoint, isQuietlyRunning: () => this.substate === 'RUNNING.idle' });
   }
 
   /**
@@ -392,11 +365,9 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     }
     const hadVm = this.microvmId !== null || this.context.launch !== null;
     this.#tornDown = hadVm || this.#tornDown;
-    this.#session = null;
+    this.#inside.close();
     if (hadVm) await this.#terminateVm(options, report);
-    const image = this.#image && { ...this.#image, logGroup: this.#logGroup };
-    await tearDownImage(this.plane, image, options, report);
-    if (report.imageDeleted === true) this.#imageGone = true;
+    await this.#image.tearDown(options, report);
     report.lifecycle = this.lifecycle;
     return report;
   }
@@ -423,16 +394,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     request: CreateMicrovmImageRequest,
     options: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
   ): Promise<MicrovmImage> {
-    const created = await this.plane.createMicrovmImage(request, { signal: options.signal });
-    const ready = await this.plane.waitForImage(created.imageArn, {
-      schedule: this.schedules.image,
-      ...options,
-    });
-    this.#image = ready;
-    this.#imageGone = false;
-    const { logging } = request;
-    this.#logGroup = logging !== undefined && 'cloudWatch' in logging ? (logging.cloudWatch.logGroup ?? null) : null;
-    return ready;
+    return this.#image.build(request, { schedule: this.schedules.image, ...options });
   }
 
   /**
@@ -443,22 +405,16 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
    */
   detach(): Detached {
     this.#refuseDetached('detach');
+    const { agentToken } = this.#inside;
     const { microvmId, endpoint } = this.context;
-    if (microvmId === null || endpoint === null || this.#agentToken === null || this.#tornDown || !this.isLive) {
+    if (microvmId === null || endpoint === null || agentToken === null || this.#tornDown || !this.isLive) {
       throw new VmchartError('Precondition', 'there is no live VM of this sandbox to detach', { reason: 'no-vm' });
     }
     this.#detached = true;
     this.#abandonment.released = true;
-    this.#session?.close(detachedError('the session'));
-    this.#session = null;
+    this.#inside.close(detachedError('the session'));
     this.actor.stop();
-    return new Detached(
-      microvmId,
-      endpoint,
-      this.#ports.region,
-      this.#options.port ?? defaultAgentPort,
-      this.#agentToken,
-    );
+    return new Detached(microvmId, endpoint, this.#ports.region, this.#options.port ?? defaultAgentPort, agentToken);
   }
 
   #refuseDetached(what: string): void {
@@ -472,13 +428,12 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     this.#abandonment.microvmId = snapshot.context.microvmId;
     this.#abandonment.lifecycle = snapshot.context.lifecycle;
     const change = this.tellChange(snapshot);
-    if (change !== null && !isLive(change.to)) this.#session?.close();
+    if (change !== null && !isLive(change.to)) this.#inside.close();
   }
 
   /** @internal STATE-8: the proxy token of before the suspend is not used again. */
   dropProxyToken(): void {
-    const { endpoint } = this.context;
-    if (endpoint !== null) this.#session?.rebind(endpoint);
+    this.#inside.rebind(this.context.endpoint);
   }
 
   /** Ends the VM, so that `await using` leaves nothing behind. */
@@ -539,16 +494,4 @@ function freshId(): string {
 
 function timeoutOf({ timeoutMs }: WaitOptions): { timeoutMs?: number } {
   return timeoutMs === undefined ? {} : { timeoutMs };
-}
-
-/** Both endpoints, when there are two, must be the same VM's. */
-function sameEndpoint(description: MicrovmDescription, given: string): string {
-  const bare = (text: string) => text.replace(/^https?:\/\//, '').replace(/\/+$/, '');
-  if (description.endpoint !== '' && given !== '' && bare(description.endpoint) !== bare(given)) {
-    throw new VmchartError('InvalidArg', `${description.microvmId} has another endpoint than the one given`, {
-      reason: 'endpoint-mismatch',
-      microvmId: description.microvmId,
-    });
-  }
-  return description.endpoint === '' ? given : description.endpoint;
 }

@@ -53,14 +53,29 @@ export async function sealSecrets(
   },
 ): Promise<Pick<SealedLaunch, 'agentTokenRef' | 'launchEnvRef' | 'identityRef'>> {
   const hasEnv = Object.keys(values.launchEnv).length > 0;
-  await secrets.put(refs.agentToken, values.agentToken);
-  if (hasEnv) await secrets.put(refs.launchEnv, JSON.stringify(values.launchEnv));
-  if (values.identity !== null) await secrets.put(refs.identity, JSON.stringify(values.identity));
+  await seal(secrets, refs.agentToken, values.agentToken);
+  if (hasEnv) await seal(secrets, refs.launchEnv, JSON.stringify(values.launchEnv));
+  if (values.identity !== null) await seal(secrets, refs.identity, JSON.stringify(values.identity));
   return {
     agentTokenRef: refs.agentToken,
     launchEnvRef: hasEnv ? refs.launchEnv : null,
     identityRef: values.identity === null ? null : refs.identity,
   };
+}
+
+/** An intent keeps its secrets: sent again with others it would be another launch (FC-124). */
+async function seal(secrets: Secrets, ref: string, value: string): Promise<void> {
+  const sealed = await secrets.get(ref);
+  if (sealed !== null && sealed !== value) {
+    throw new VmchartError(
+      'InvalidArg',
+      `${ref} is sealed with another value: a kept client token repeats one launch`,
+      {
+        reason: 'intent-conflict',
+      },
+    );
+  }
+  await secrets.put(ref, value);
 }
 
 /** Opens what a payload is made of. @throws VmchartError `Precondition` when a reference points at nothing. */

@@ -1,7 +1,5 @@
 /** The end of a sandbox: VM, then image, then the log group is named. Nothing here throws (`client-behaviour.md` 2.10). */
 import type { VmState } from '../../machines/index.ts';
-import { defaultLogGroup } from '../control-plane/images.ts';
-import type { ControlPlane } from '../control-plane/control-plane.ts';
 
 /** What a teardown should take along. */
 export interface TerminateOptions {
@@ -34,33 +32,4 @@ export interface TeardownReport {
 /** Whether a teardown left something behind. */
 export function leaked(report: TeardownReport): boolean {
   return report.undeleted.length > 0;
-}
-
-/** The image part of a teardown. */
-export async function tearDownImage(
-  plane: ControlPlane,
-  image: { readonly imageArn: string; readonly name: string; readonly logGroup: string | null } | null,
-  options: TerminateOptions,
-  report: TeardownReport,
-): Promise<void> {
-  if (options.deleteImage === true) {
-    const attempts = Math.max(1, options.deleteAttempts ?? 20);
-    const backoffMs = options.deleteBackoffMs ?? 15_000;
-    const gone =
-      image !== null && (await plane.deleteImageFully(image.imageArn, { attempts, backoffMs, signal: options.signal }));
-    report.imageDeleted = gone;
-    if (image !== null && !gone) {
-      report.failures.push(`the image ${image.imageArn} could not be deleted in ${attempts} attempt(s)`);
-      report.undeleted.push(image.imageArn);
-    }
-  }
-  if (options.deleteLogGroup === true && image !== null) {
-    // Last on purpose: the service can make a group again that is deleted before its image.
-    const group = image.logGroup ?? defaultLogGroup(image.name);
-    report.failures.push(
-      `the log group ${group} was made by the service, belongs to no stack, is left behind by \`terraform destroy\`, ` +
-        'and has to be deleted by hand',
-    );
-    report.undeleted.push(group);
-  }
 }

@@ -140,3 +140,43 @@ test('FC-124 the journal closes an intent that made nothing, names a VM that was
   await ended.sandbox.terminate({ waitForTerminated: true });
   expect(await ended.platform.ports.journal.read(ended.sandbox.id)).toMatchObject({ substate: 'TERMINATED' });
 });
+
+test('FC-124 a launch whose answer was lost is finished by the same intent', async () => {
+  const { sandbox, platform } = await arrive('PENDING.unresolved');
+  const sent = platform.count('RunMicrovm');
+  const session = await sandbox.retryLaunch();
+  expect([sandbox.lifecycle, platform.count('RunMicrovm') - sent, session]).toEqual(['RUNNING', 1, sandbox.session]);
+  await expect(sandbox.retryLaunch()).rejects.toMatchObject({ kind: 'Precondition' });
+
+  const other = await arrive('PENDING.unresolved');
+  await expect(other.sandbox.run({ imageIdentifier: 'arn:another' })).rejects.toMatchObject({ requirement: 'STATE-3' });
+  // The identical request is the same intent.
+  await other.sandbox.run({ imageIdentifier: 'arn:image', suspendedSec: 600 });
+  const tokens = other.platform.calls
+    .filter(({ operation }) => operation === 'RunMicrovm')
+    .map(({ body }) => body?.['clientToken']);
+  expect(new Set(tokens).size).toBe(1);
+});
+
+test('FC-124 a kept token repeats its launch in another process, with the same body or not at all', async () => {
+  const kept = { imageIdentifier: 'arn:image', clientToken: 'kept', agentToken: 'mine' };
+  const begin = await arrive('PENDING.idle');
+  begin.platform.answer('RunMicrovm', 'lost');
+  const lost = begin.sandbox.run(kept);
+  lost.catch(() => {});
+  for (let turn = 0; turn < 8; turn += 1) await begin.platform.clock.advance(20_000);
+  const record = begin.sandbox.record();
+  begin.sandbox.actor.stop();
+  begin.platform.answer('RunMicrovm', vm('PENDING'));
+  const sent = begin.platform.count('RunMicrovm');
+
+  const life = await Sandbox.restore(begin.platform.ports, record);
+  await expect(life.run({ ...kept, agentToken: 'another' })).rejects.toMatchObject({ reason: 'intent-conflict' });
+  expect(begin.platform.count('RunMicrovm')).toBe(sent);
+  await life.run(kept);
+  expect(life.lifecycle).toBe('RUNNING');
+  const bodies = begin.platform.calls
+    .filter(({ operation }) => operation === 'RunMicrovm')
+    .map(({ body }) => JSON.stringify(body));
+  expect(new Set(bodies).size).toBe(1);
+});
