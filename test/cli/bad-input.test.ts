@@ -80,7 +80,7 @@ const cases: readonly (readonly [readonly string[], string, string])[] = [
   [['emulator', '--port', '99999999'], '--port takes a whole number, 0 to 65535; got "99999999"', ''],
   [['emulator', '--port', '-1'], '0 to 65535', ''],
   [['emulator', '--pots', '1'], 'no option --pots', 'Did you mean --port?'],
-  [['emulator', '--clock', 'fsat'], '--clock takes one of real, fast', 'Did you mean fast?'],
+  [['emulator', '--clock', 'fsat'], '--clock takes one of real, fast, manual', 'Did you mean fast?'],
   [['emulator', '--launch-delay', '-5'], '--launch-delay takes a whole number', ''],
   [['exec', 'true'], 'needs the name of a VM', '--name NAME'],
   [['exec', '--name', 'box'], 'needs a shell line', 'uname -a'],

@@ -7,6 +7,9 @@ import { command } from '../command.ts';
 import { table } from '../output/table.ts';
 import type { Emulator } from '../../emulator/index.ts';
 
+/** Where the clock, the faults and the record of requests can be reached by HTTP. */
+const adminPrefix = '/_emulator/';
+
 const delay = (what: string, ms: number) =>
   wholeNumber(
     { summary: `How long ${what} takes.`, placeholder: 'MS', defaultText: String(ms) },
@@ -29,7 +32,13 @@ export const emulatorCommand = command({
       { summary: 'The region of the default image.', placeholder: 'REGION', defaultText: 'us-east-1' },
       (region) => checkRegionName(region, false),
     ),
-    clock: choice({ summary: 'How time passes; fast is 60 times real time.', defaultText: 'real' }, ['real', 'fast']),
+    clock: choice(
+      {
+        summary: 'How time passes: fast is 60 times real time, manual moves by the admin routes.',
+        defaultText: 'real',
+      },
+      ['real', 'fast', 'manual'],
+    ),
     launchDelay: delay('a launch', 20),
     suspendDelay: delay('a suspend', 20),
     resumeDelay: delay('a resume', 20),
@@ -65,7 +74,7 @@ export const emulatorCommand = command({
 });
 
 function describe(emulator: Emulator) {
-  const { endpoint, region, credentials, imageArn, notice } = emulator;
+  const { endpoint, region, credentials, imageArn, notice, adminToken } = emulator;
   return {
     endpoint,
     region,
@@ -73,6 +82,7 @@ function describe(emulator: Emulator) {
     imageArn,
     notice,
     environment: emulator.environment(),
+    admin: { url: `${endpoint}${adminPrefix}`, header: 'x-emulator-token', token: adminToken },
   };
 }
 
@@ -86,6 +96,7 @@ function introduction(emulator: Emulator, context: CommandContext): string {
         ['region', emulator.region],
         ['image', emulator.imageArn],
         ['VMs', emulator.notice],
+        ['admin', `${emulator.endpoint}${adminPrefix}, header x-emulator-token: ${emulator.adminToken}`],
       ],
       { indent: '  ' },
     ),

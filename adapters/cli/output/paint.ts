@@ -1,5 +1,4 @@
 /** Colours, where somebody sees them and wants them. */
-import { styleText } from 'node:util';
 
 /** The few styles that the command line uses. */
 export interface Paint {
@@ -11,7 +10,8 @@ export interface Paint {
   readonly accent: (text: string) => string;
 }
 
-type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
+/** The codes that begin and end a style. `styleText` of Node looks at stdout, and stderr may be the terminal. */
+type Style = readonly [begin: number, end: number];
 
 /** Colours for a stream: on a terminal, unless `NO_COLOR` is set or the terminal is dumb. */
 export function painter(
@@ -19,13 +19,16 @@ export function painter(
   environment: Readonly<Record<string, string | undefined>>,
 ): Paint {
   const wanted = stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
-  const style = (name: Style) => (wanted ? (text: string) => styleText(name, text) : (text: string) => text);
+  const style =
+    ([begin, end]: Style) =>
+    (text: string) =>
+      wanted ? `\u001B[${begin}m${text}\u001B[${end}m` : text;
   return {
-    strong: style('bold'),
-    quiet: style('dim'),
-    good: style('green'),
-    bad: style('red'),
-    warn: style('yellow'),
-    accent: style('cyan'),
+    strong: style([1, 22]),
+    quiet: style([2, 22]),
+    good: style([32, 39]),
+    bad: style([31, 39]),
+    warn: style([33, 39]),
+    accent: style([36, 39]),
   };
 }
