@@ -101,3 +101,5 @@ export { backoffMs, outputStreamMachine } from './output-stream.ts';
 export type { OutputStreamContext, OutputStreamEvent, StreamPolicy } from './output-stream.ts';
 export { failedPollRetryMs, keepAwakeMachine } from './keep-awake.ts';
 export type { KeepAwakeContext, KeepAwakeEnd, KeepAwakeEvent, KeepAwakePolicy, PollOutcome } from './keep-awake.ts';
+export { imageBuildMachine } from './image-build.ts';
+export type { ImageBuildContext, ImageBuildEvent, ImageBuildInput } from './image-build.ts';

@@ -1,4 +1,7 @@
 /** Waiting for an image build, and seeing one that never started (TRAP-2, `client-behaviour.md` 3.7). */
+import { initialTransition, transition } from 'xstate';
+import { imageBuildMachine } from '../../machines/index.ts';
+import type { ImageBuildEvent } from '../../machines/index.ts';
 import { VmchartError } from '../errors.ts';
 import { diagnoseFailedBuild } from './build-diagnosis.ts';
 import type { CallOptions } from './caller.ts';
@@ -7,7 +10,7 @@ import type { ImageOperations } from './image-operations.ts';
 import { adaptiveImageSchedule } from './schedule.ts';
 import type { Schedule } from './schedule.ts';
 import { waitForState } from './wait.ts';
-import type { MicrovmImage } from './wire.ts';
+import type { MicrovmImage, MicrovmImageBuild } from './wire.ts';
 
 /** Settings of {@link waitForImage}. */
 export interface WaitForImageOptions {
@@ -26,34 +29,27 @@ const defaultStallAfterMs = 240_000;
 /** A read right after the create may not see the image yet. */
 const notFoundGraceMs = 30_000;
 
-/** States in which an image can be launched; the last two were seen from doubles of the service. */
-const readyStates = ['CREATED', 'UPDATED', 'ACTIVE', 'AVAILABLE'];
-
-/** Whether an image in this state can be launched. */
-function isImageReady(state: string): boolean {
-  return readyStates.includes(state);
-}
-
-/** Whether an image in this state has failed. */
-function isImageFailed(state: string): boolean {
-  return state.includes('FAILED');
-}
-
-/**
- * Whether all builds of the newest version still wait for their turn. What cannot be read says nothing.
- */
-async function neverScheduled(plane: ImageOperations, image: string, options: CallOptions): Promise<string[] | null> {
+/** The builds of the newest version. What cannot be read says nothing. */
+async function readBuilds(plane: ImageOperations, image: string, options: CallOptions): Promise<MicrovmImageBuild[]> {
   try {
     const [newest] = await plane.firstMicrovmImageVersions(image, options);
-    if (newest === undefined) return null;
-    const builds = await plane.listMicrovmImageBuilds(image, newest.imageVersion, options);
-    const waiting = builds.length > 0 && builds.every((build) => build.buildState === 'PENDING');
-    return waiting ? builds.map((build) => `${build.buildId} ${build.buildState}`) : null;
+    return newest === undefined ? [] : await plane.listMicrovmImageBuilds(image, newest.imageVersion, options);
   } catch (error) {
     options.signal?.throwIfAborted();
-    if (VmchartError.is(error)) return null;
+    if (VmchartError.is(error)) return [];
     throw error;
   }
+}
+
+/** Runs the statechart of the wait by hand: what is read goes in, where the build stands comes out. */
+function trackBuild(startedAt: number, stallAfterMs: number) {
+  let [snapshot] = initialTransition(imageBuildMachine, { startedAt, stallAfterMs });
+  return {
+    hear(event: ImageBuildEvent): void {
+      [snapshot] = transition(imageBuildMachine, snapshot, event);
+    },
+    stands: (state: Parameters<typeof snapshot.matches>[0]) => snapshot.matches(state),
+  };
 }
 
 /**
@@ -71,23 +67,25 @@ export async function waitForImage(
   const { clock, entropy } = plane.ports;
   const { stallAfterMs = defaultStallAfterMs, signal } = options;
   const startedMs = clock.now();
-  let probed = false;
+  const build = trackBuild(startedMs, stallAfterMs);
 
   const settled = await waitForState<MicrovmImage>({
     what: `image ${image} to be built`,
     get: async (call) => {
       const found = await plane.getMicrovmImage(image, call);
-      if (found !== null) return found;
-      throw new VmchartError('Platform', `Image ${image} does not exist.`, { reason: 'not-found', status: 404 });
+      if (found === null) {
+        throw new VmchartError('Platform', `Image ${image} does not exist.`, { reason: 'not-found', status: 404 });
+      }
+      build.hear({ type: 'IMAGE_READ', at: clock.now(), state: found.state });
+      return found;
     },
-    stateOf: ({ state }) => (isImageFailed(state) || state.startsWith('DELET') ? 'settled' : state),
-    wanted: [...readyStates, 'settled'],
+    stateOf: ({ state }) => (build.stands('BUILDING') ? state : 'settled'),
+    wanted: ['settled'],
     onReading: async () => {
-      const elapsedMs = clock.now() - startedMs;
-      if (probed || elapsedMs <= stallAfterMs) return false;
-      probed = true;
-      const builds = await neverScheduled(plane, image, { signal });
-      if (builds !== null) throw wedged(image, builds, elapsedMs);
+      if (!build.stands({ BUILDING: 'probing' })) return false;
+      const builds = await readBuilds(plane, image, { signal });
+      build.hear({ type: 'BUILDS_READ', at: clock.now(), states: builds.map(({ buildState }) => buildState) });
+      if (build.stands('WEDGED')) throw wedged(image, builds, clock.now() - startedMs);
       return false;
     },
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
@@ -97,19 +95,18 @@ export async function waitForImage(
     entropy,
     signal,
   });
-  if (isImageReady(settled.state)) return settled;
-  if (isImageFailed(settled.state)) {
-    throw await diagnoseFailedBuild(plane, settled, { signal, logGroup: options.logGroup });
-  }
+  if (build.stands('READY')) return settled;
+  if (build.stands('FAILED')) throw await diagnoseFailedBuild(plane, settled, { signal, logGroup: options.logGroup });
   throw new VmchartError('Platform', `Image ${settled.name} is ${settled.state}, so it will not be ready.`, {
     reason: 'unreachable-state',
   });
 }
 
-function wedged(image: string, builds: readonly string[], elapsedMs: number): VmchartError {
+function wedged(image: string, builds: readonly MicrovmImageBuild[], elapsedMs: number): VmchartError {
+  const waiting = builds.map(({ buildId, buildState }) => `${buildId} ${buildState}`).join(', ');
   return new VmchartError(
     'BuildWedged',
-    `After ${Math.round(elapsedMs / 1_000)} s no build of ${image} was scheduled (${builds.join(', ')}). ` +
+    `After ${Math.round(elapsedMs / 1_000)} s no build of ${image} was scheduled (${waiting}). ` +
       'That is the signature of a create whose clientToken was used before: it replays the old create and builds nothing.',
     { reason: 'replayed-token', suggestions: ['Create the image under another name; this one cannot be deleted yet.'] },
   );
