@@ -1,6 +1,8 @@
 /** The daemon `agentd` of one emulated VM, faithful on the wire (`agentd-protocol.md`). */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
 import type { Clock, Entropy } from '../../../effects/index.ts';
 import type { Guest, GuestFaults } from '../guest.ts';
 import { createGate } from '../guest/gate.ts';
@@ -21,9 +23,12 @@ import type { DaemonOptions } from './options.ts';
 import { decodeEnvelope, decodePayload } from './payload.ts';
 import { Refusal } from './replies.ts';
 import { createRouter } from './router.ts';
+import type { Upgrade } from './router.ts';
+import { schemaRoute } from './schema.ts';
 import { stdinRoute } from './stdin-route.ts';
 import { streamRoute } from './stream-route.ts';
 import { tarRoute } from './tar-routes.ts';
+import { tcpRoute } from './tcp-route.ts';
 
 export type { DaemonGeneration, DaemonOptions, DaemonSettings } from './options.ts';
 
@@ -63,6 +68,7 @@ export function createDaemon(world: DaemonWorld): Daemon {
   const registry = createExecRegistry({ settings, slowReaders, alarms, gate, processes });
   const exitListeners = new Set<(exitCode: number) => void>();
   const open = new Set<ServerResponse>();
+  const tunnels = new Set<WebSocket>();
   let identitySteps: readonly IdentityStep[] = [];
   let closed = false;
 
@@ -91,6 +97,7 @@ export function createDaemon(world: DaemonWorld): Daemon {
   const route = createRouter(
     [
       ...hooks.routes,
+      schemaRoute(settings),
       healthRoute({
         settings,
         bootstrapped: () => bootstrap.installed() !== null,
@@ -106,6 +113,17 @@ export function createDaemon(world: DaemonWorld): Daemon {
       }),
       streamRoute({ settings, registry, alarms, faults }),
       stdinRoute({ settings, registry, alarms }),
+      tcpRoute({
+        version: settings.version,
+        generation: options.generation?.tunnel ?? '0.12',
+        ...(options.generation?.tunnelPrologue === undefined ? {} : { prologue: options.generation.tunnelPrologue }),
+        alarms,
+        identity: () => bootstrap.installed()?.identity ?? null,
+        opened(webSocket) {
+          tunnels.add(webSocket);
+          webSocket.once('close', () => tunnels.delete(webSocket));
+        },
+      }),
       fileRoute(fsWorld),
       tarRoute(fsWorld),
       ...execRoutes({
@@ -125,7 +143,7 @@ export function createDaemon(world: DaemonWorld): Daemon {
     bootstrap.authorize,
   );
 
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const serve = async (request: IncomingMessage, response: ServerResponse, upgrade?: Upgrade): Promise<void> => {
     response.on('error', () => undefined);
     request.on('error', () => undefined);
     // A frozen daemon does not answer; who still waits when it goes on is served.
@@ -138,12 +156,16 @@ export function createDaemon(world: DaemonWorld): Daemon {
     open.add(response);
     response.once('close', () => open.delete(response));
     response.setHeader('microvms-agentd-version', settings.version);
-    await route(request, response);
+    await route(request, response, upgrade);
+    // What was upgraded is a tunnel now.
+    if (upgrade !== undefined) open.delete(response);
   };
 
   const breakConnections = (): void => {
     for (const response of open) response.destroy();
     open.clear();
+    for (const webSocket of tunnels) webSocket.terminate();
+    tunnels.clear();
   };
 
   return {
@@ -160,8 +182,13 @@ export function createDaemon(world: DaemonWorld): Daemon {
       }
     },
     handle: (request, response) => void serve(request, response),
-    upgrade(_request: IncomingMessage, socket: Duplex) {
-      socket.destroy();
+    upgrade(request, socket, head) {
+      socket.on('error', () => socket.destroy());
+      const response = new ServerResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket as Socket);
+      response.once('finish', () => socket.end());
+      void serve(request, response, { socket, head });
     },
     onExit: (listener) => void exitListeners.add(listener),
     freeze() {

@@ -1,5 +1,7 @@
 /** The settings of the daemon (`agentd-protocol.md` 6 and 16). Durations in milliseconds, sizes in bytes. */
 
+import type { TunnelGeneration, TunnelPrologue } from '../../tunnel-terms.ts';
+
 /** Everything that can be set about a daemon. */
 export interface DaemonSettings {
   /** Sent as health `version` and in the version header. */
@@ -34,7 +36,9 @@ export interface DaemonSettings {
 /** Which release a daemon imitates where releases differ (`agentd-protocol.md` 19). */
 export interface DaemonGeneration {
   /** `0.12`: empty prologue, no confirmation. `1.x`: a prologue by route, version and port, and a confirmation. */
-  readonly tunnel: '0.12' | '1.x';
+  readonly tunnel: TunnelGeneration;
+  /** In place of the generation's own prologue, whose bytes are not public. */
+  readonly tunnelPrologue?: TunnelPrologue;
   /** Whether health advertises that `poweroff_on_exit` works, and it does. */
   readonly powerOff: boolean;
 }

@@ -1,5 +1,6 @@
 /** Which handler answers a request, and what is checked before it (`agentd-protocol.md` 1.5 and 2). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { announceClose, drain, sendEmpty, sendFailure, textProblem } from './replies.ts';
 
 /** A request with its path and query taken apart. */
@@ -9,6 +10,14 @@ export interface Call {
   /** The `{id}` of the path, decoded; empty where the path has none. */
   readonly id: string;
   readonly query: URLSearchParams;
+  /** The connection, where the request asks to use it for something else. */
+  readonly upgrade: Upgrade | null;
+}
+
+/** A connection whose request asked for another protocol, and the first bytes of it. */
+export interface Upgrade {
+  readonly socket: Duplex;
+  readonly head: Buffer;
 }
 
 /** Answers a call; what it throws becomes the answer. */
@@ -56,7 +65,7 @@ export function createRouter(
   routes: readonly Route[],
   limits: { readonly maxBodyBytes: number; readonly maxDrainBytes: number },
   authorize: Authorize,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+): (request: IncomingMessage, response: ServerResponse, upgrade?: Upgrade) => Promise<void> {
   const find = (path: string): { route: Route; id: string } | null => {
     for (const route of routes) {
       const id = match(route.path, path);
@@ -70,7 +79,7 @@ export function createRouter(
     sendEmpty(response, status);
   };
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse, upgrade: Upgrade | null): Promise<void> => {
     const { path, query } = splitTarget(request.url ?? '');
     const found = find(path);
     if (found === null) return refuse(request, response, 404);
@@ -95,17 +104,18 @@ export function createRouter(
     } catch {
       throw textProblem(400, 'invalid path');
     }
-    await handler({ request, response, id, query });
+    await handler({ request, response, id, query, upgrade });
   };
 
-  return async (request, response) => {
+  return async (request, response, upgrade) => {
     try {
-      await answer(request, response);
+      await answer(request, response, upgrade ?? null);
     } catch (error) {
       announceClose(request, response, limits.maxDrainBytes);
       sendFailure(response, error);
     } finally {
-      drain(request, response, limits.maxDrainBytes);
+      // After an upgrade nothing of the connection is the request's any more.
+      if (upgrade === undefined) drain(request, response, limits.maxDrainBytes);
     }
   };
 }
