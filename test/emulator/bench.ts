@@ -1,6 +1,7 @@
 /** An emulator for one test: fake VMs, a manual clock, unsigned calls, and plain words for the calls. */
 import { request as httpRequest } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { startEmulator } from '../../adapters/emulator/index.ts';
 import type { Emulator, EmulatorOptions } from '../../adapters/emulator/index.ts';
 import { fakeGuests } from './fake-guest.ts';
@@ -151,4 +152,12 @@ export function policy(maxIdle: number, window: number, autoResumeEnabled: boole
   return {
     idlePolicy: { maxIdleDurationSeconds: maxIdle, suspendedDurationSeconds: window, autoResumeEnabled },
   };
+}
+
+/** Lets a server listen on a free loopback port. */
+export async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return (server.address() as AddressInfo).port;
 }

@@ -3,92 +3,16 @@ import type { PlatformTerms } from '../../../../machines/index.ts';
 import { enabledRuntimeHooks, hookTimeoutMs, versionToLaunch } from '../../service/image.ts';
 import type { Image, ImageVersion } from '../../service/image.ts';
 import { Microvm } from '../../service/microvm.ts';
-import type { LaunchFacts } from '../../service/microvm.ts';
 import type { Region } from '../../service/region.ts';
 import type { Answer, Call } from '../call.ts';
 import { useClientToken } from '../client-tokens.ts';
-import { isObject, makeConstraints } from '../constraints.ts';
 import { refuseForeignArn } from '../find-image.ts';
-import { roleArnPattern } from '../image-request.ts';
-import type { JsonObject } from '../constraints.ts';
-import { checkConnectors } from '../connectors.ts';
+import { checkLaunch, readLaunch } from '../launch-request.ts';
+import type { LaunchRequest } from '../launch-request.ts';
 import { conflict, invalid, notFound, ServiceError } from '../service-error.ts';
 import { describeMicrovm } from '../views.ts';
 
-/** The longest life of a VM, in seconds; also what a launch gets that names none. */
-const longestSec = 28_800;
-
-/** A launch request that keeps the model's constraints. */
-interface Launch {
-  readonly imageIdentifier: string;
-  readonly imageVersion: string | undefined;
-  readonly executionRoleArn: string | undefined;
-  readonly idlePolicy: LaunchFacts['idlePolicy'];
-  readonly logging: JsonObject | undefined;
-  readonly maximumDurationInSeconds: number;
-  readonly runHookPayload: string | undefined;
-  readonly ingress: readonly string[];
-  readonly egress: readonly string[];
-}
-
-function readLaunch(body: JsonObject): Launch {
-  const constraints = makeConstraints();
-  const imageIdentifier = constraints.string(body, 'imageIdentifier', { required: true, min: 1, max: 256 });
-  const imageVersion = constraints.string(body, 'imageVersion', { min: 1, max: 2048 });
-  const executionRoleArn = constraints.string(body, 'executionRoleArn', {
-    min: 20,
-    max: 2048,
-    pattern: roleArnPattern,
-  });
-  const policy = constraints.object(body, 'idlePolicy');
-  let idlePolicy: LaunchFacts['idlePolicy'] = null;
-  if (policy !== undefined) {
-    const at = (member: string) => ({ required: true, path: `idlePolicy.${member}` });
-    idlePolicy = {
-      maxIdleDurationSeconds:
-        constraints.integer(policy, 'maxIdleDurationSeconds', {
-          ...at('maxIdleDurationSeconds'),
-          min: 60,
-          max: longestSec,
-        }) ?? 0,
-      suspendedDurationSeconds:
-        constraints.integer(policy, 'suspendedDurationSeconds', { ...at('suspendedDurationSeconds'), min: 0 }) ?? 0,
-      autoResumeEnabled: constraints.boolean(policy, 'autoResumeEnabled', at('autoResumeEnabled')) ?? false,
-    };
-  }
-  const logging = constraints.object(body, 'logging');
-  const maximumDurationInSeconds =
-    constraints.integer(body, 'maximumDurationInSeconds', { min: 1, max: longestSec }) ?? longestSec;
-  const runHookPayload = constraints.string(body, 'runHookPayload', { max: 4096, sensitive: true });
-  const ingress = constraints.list(body, 'ingressNetworkConnectors', { max: 10 }) ?? [];
-  const egress = constraints.list(body, 'egressNetworkConnectors', { max: 10 }) ?? [];
-  constraints.string(body, 'clientToken', { min: 1, max: 128 });
-  constraints.check();
-  return {
-    imageIdentifier: imageIdentifier ?? '',
-    imageVersion,
-    executionRoleArn,
-    idlePolicy,
-    logging,
-    maximumDurationInSeconds,
-    runHookPayload,
-    ingress: ingress.map(String),
-    egress: egress.map(String),
-  };
-}
-
-/** The service's own checks, one at a time, before it looks anything up. */
-function checkProse(launch: Launch): void {
-  if (!launch.imageIdentifier.startsWith('arn:')) throw invalid("Malformed ARN - doesn't start with 'arn:'");
-  if (isObject(launch.logging?.['cloudWatch']) && launch.executionRoleArn === undefined) {
-    throw invalid('Logging cannot be enabled without providing executionRoleArn');
-  }
-  checkConnectors(launch.ingress);
-  checkConnectors(launch.egress);
-  if (launch.egress.length > 1) throw invalid('Only one egress network connector can be provided');
-}
-
-function findVersion(region: Region, launch: Launch): { image: Image; version: ImageVersion } {
+function findVersion(region: Region, launch: LaunchRequest): { image: Image; version: ImageVersion } {
   const { imageIdentifier, imageVersion } = launch;
   refuseForeignArn(imageIdentifier, region.accountId, 'RunMicrovm');
   const image = region.images.get(imageIdentifier);
@@ -120,7 +44,7 @@ function checkMemory(call: Call): void {
   }
 }
 
-function termsOf(call: Call, launch: Launch, version: ImageVersion): PlatformTerms {
+function termsOf(call: Call, launch: LaunchRequest, version: ImageVersion): PlatformTerms {
   const { delays, unverified } = call.context.options;
   const { idlePolicy } = launch;
   const timeout = (hook: 'run' | 'suspend' | 'resume' | 'terminate') => hookTimeoutMs(version.configuration, hook);
@@ -149,7 +73,7 @@ function termsOf(call: Call, launch: Launch, version: ImageVersion): PlatformTer
 export async function runMicrovm(call: Call): Promise<Answer> {
   const { context, region, body } = call;
   const launch = readLaunch(body);
-  checkProse(launch);
+  checkLaunch(launch);
   const token = useClientToken(region, 'RunMicrovm', '', body);
   const known = token.replayed === null ? undefined : region.microvms.get(token.replayed);
   if (known !== undefined) {
