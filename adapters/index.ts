@@ -23,3 +23,7 @@ export { localFiles } from './local-files/index.ts';
 export { forwardPort } from './sockets/port-forward.ts';
 export type { ForwardOptions, ForwardReport, PortForward } from './sockets/port-forward.ts';
 export type { ListenOptions, StopReason } from './sockets/serve-loop.ts';
+export { Tunnel, openTunnel, verifyIdentity } from './sockets/tunnel.ts';
+export type { TunnelEnd, TunnelOptions, VerifyOptions } from './sockets/tunnel.ts';
+export { serveTunnel } from './sockets/serve-tunnel.ts';
+export type { ServeTunnelOptions, TunnelReport, TunnelServer } from './sockets/serve-tunnel.ts';
