@@ -73,11 +73,11 @@ async function shakeHands(
   const { signal } = options;
   const protocols = (await session.connectSubprotocols(session.port, [], signal)) ?? [];
   const { WebSocket } = await import('ws');
-  signal?.throwIfAborted();
   const url = `${session.baseUrl}${path}`;
   const agents = await agentsFor(options);
   const chosen = agents.choose(url, true).agent;
   const agent = url.startsWith('https:') ? chosen?.https : chosen?.http;
+  signal?.throwIfAborted();
   return await new Promise<DaemonSocket | Refusal>((resolve, reject) => {
     const socket = new WebSocket(url.replace(/^http/i, 'ws'), protocols, {
       headers: { authorization: `Bearer ${session.agentToken}` },
