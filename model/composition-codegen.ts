@@ -97,15 +97,25 @@ class Writer {
         open.push(`const l_${name} = ${this.expression(value)};`);
       }
     };
+    const parameters = new Set(rule.choose.map(([name]) => name));
+    const dependsOnChoice = (expression: Expression): boolean =>
+      namesIn(expression).some(({ name }) => {
+        const value = rule.lets.find(([local]) => local === name)?.[1];
+        return parameters.has(name) || (value !== undefined && dependsOnChoice(value));
+      });
+    const test = (conjunct: Expression): void => {
+      define(conjunct);
+      open.push(`if (${this.expression(conjunct)}) {`);
+      close += '}';
+    };
+    // What does not depend on the choices is tested once, before their loops.
+    const tests = conjuncts(rule.when);
+    for (const conjunct of tests) if (!dependsOnChoice(conjunct)) test(conjunct);
     for (const [name, count] of rule.choose) {
       open.push(`for (let l_${name} = 0; l_${name} < ${count}; l_${name}++) {`);
       close += '}';
     }
-    for (const conjunct of conjuncts(rule.when)) {
-      define(conjunct);
-      open.push(`if (${this.expression(conjunct)}) {`);
-      close += '}';
-    }
+    for (const conjunct of tests) if (dependsOnChoice(conjunct)) test(conjunct);
     for (const [, value] of rule.set) define(value);
     for (const { premise, check } of rule.judge) {
       define(premise);

@@ -91,7 +91,7 @@ export function stepsFrom(composition: ParsedComposition, state: CompositionStat
         if (result < 0 || result > max) {
           throw new ModelError(
             'invalid-model',
-            `${variable} becomes ${result}, outside of 0..${max}: ${ruleLabel(source, chosen)}`,
+            `${variable} becomes ${result}, outside of 0..${max}: ${ruleLabel(source, { ...state, ...chosen })}`,
           );
         }
         after[variable] = result;
@@ -100,7 +100,7 @@ export function stepsFrom(composition: ParsedComposition, state: CompositionStat
       steps.push({
         rule,
         by: source.by,
-        label: ruleLabel(source, chosen),
+        label: ruleLabel(source, { ...state, ...chosen }),
         after,
         judged: judge.flatMap(({ property, premise, check }) =>
           evaluate(premise, both) === 0 ? [] : [{ property, holds: evaluate(check, both) !== 0 }],

@@ -40,8 +40,8 @@ export interface RuleJudgement {
 export interface CompositionRule {
   /** Who acts. */
   readonly by: string;
-  /** What happens, in words; a function of the chosen parameters where it has some. */
-  readonly label: string | ((chosen: Readonly<Record<string, number>>) => string);
+  /** What happens, in words; or a function of the state before and the chosen parameters. */
+  readonly label: string | ((values: Readonly<Record<string, number>>) => string);
   /** Parameters: each takes every value from 0 up to (not including) its count. */
   readonly choose?: Readonly<Record<string, number>>;
   /** Abbreviations, in order; a later one may use an earlier one. Read only where they are needed. */
@@ -121,9 +121,9 @@ function read(text: string, wanted: 'bool' | 'int', scope: Scope, where: string)
   return expression;
 }
 
-/** The label of a rule for chosen parameters. */
-export function ruleLabel({ label }: CompositionRule, chosen: Readonly<Record<string, number>>): string {
-  return typeof label === 'string' ? label : label(chosen);
+/** The label of a rule for the values before it and its parameters. */
+export function ruleLabel({ label }: CompositionRule, values: Readonly<Record<string, number>>): string {
+  return typeof label === 'string' ? label : label(values);
 }
 
 function parseRule(composition: Composition, rule: CompositionRule, place: number): ParsedRule {
