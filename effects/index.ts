@@ -54,6 +54,8 @@ export type {
   SkippedMember,
   UnpackOptions,
 } from './session/local-files.ts';
+export { bounded } from './session/deadline.ts';
+export type { Bounds } from './session/deadline.ts';
 export { guestHeaders, guestOrigin, openGuest } from './session/guest-http.ts';
 export type { GuestRequest } from './session/guest-http.ts';
 export { KeepAwake, keepAwakePolicy } from './session/keep-awake.ts';

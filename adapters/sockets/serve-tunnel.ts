@@ -97,6 +97,7 @@ async function serveOne(session: Session, local: Socket, options: TunnelOptions)
     local.destroy();
   };
   options.signal?.addEventListener('abort', abort, { once: true });
+  if (options.signal?.aborted) abort();
   const outgoing = sendAll(local, tunnel);
   try {
     for await (const bytes of tunnel.bytes()) {

@@ -1,6 +1,6 @@
 /** One TCP connection to a port of the VM, over one WebSocket; verified where keys came with the launch. */
 import type { WebSocket } from 'ws';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError, bounded } from '../../effects/index.ts';
 import type { Session, TunnelIdentity } from '../../effects/index.ts';
 import { NoiseFailure, noiseInitiator } from '../noise.ts';
 import type { NoiseTransport } from '../noise.ts';
@@ -178,7 +178,7 @@ export async function openTunnel(session: Session, options: TunnelOptions): Prom
     payload: Uint8Array.of(endOfStreamFlag),
   });
   socket.send(initiator.message1, { binary: true });
-  const answer = await frames.next();
+  const answer = await firstAnswer(session, socket, frames, options.signal);
   if ('code' in answer) return { kind: 'Refused', ...answer };
   try {
     if (!answer.isBinary) throw new NoiseFailure('a text frame');
@@ -192,6 +192,29 @@ export async function openTunnel(session: Session, options: TunnelOptions): Prom
       `Whoever answered is not the VM whose key was pinned at launch (${identity.vmPublicKey}).`,
       { cause: error, reason: 'identity-mismatch' },
     );
+  }
+}
+
+/** The daemon's half of the handshake, within the session's limit. */
+async function firstAnswer(
+  session: Session,
+  socket: WebSocket,
+  frames: FrameQueue,
+  signal: AbortSignal | undefined,
+): Promise<Frame | Closing> {
+  const { clock, timeoutMs } = session.transport;
+  const late = () =>
+    new VmchartError({ wireKind: 'Transport' }, `The daemon did not shake hands within ${timeoutMs / 1000} s.`, {
+      reason: 'timeout',
+    });
+  try {
+    return await bounded(
+      { clock, limitMs: timeoutMs, expired: late, signals: [signal] },
+      async () => await frames.next(),
+    );
+  } catch (error) {
+    socket.terminate();
+    throw error;
   }
 }
 

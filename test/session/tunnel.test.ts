@@ -414,6 +414,26 @@ describe('verified tunnel', () => {
     expect(error.message).not.toContain(identity.hostSeed);
   });
 
+  test('a daemon that does not shake hands is not waited for beyond the limit or an abort', async () => {
+    const silent = await daemon(() => undefined);
+    const http = gotHttp();
+    closing.push(() => http.close?.());
+    const session = new Session({
+      endpoint: silent.session.endpoint,
+      agentToken: 'agent',
+      http,
+      clock: systemClock(),
+      timeoutMs: 300,
+    });
+    expect(await rejection(verifyIdentity(session, identity, { generation: '0.12' }))).toMatchObject({
+      reason: 'timeout',
+    });
+    const abort = new AbortController();
+    silent.state.server.once('upgrade', () => setTimeout(() => abort.abort(new Error('enough')), 20));
+    const work = verifyIdentity(silent.session, identity, { generation: '0.12', signal: abort.signal });
+    expect((await rejection(work)).message).toBe('enough');
+  });
+
   test('verifyIdentity is the handshake alone, with the daemon’s own port', async () => {
     const { state, session } = await daemon(async (socket) => {
       const first = await nextFrame(socket);
