@@ -56,3 +56,14 @@ export class ProcessInterrupts implements Interrupts {
     }
   };
 }
+
+/** Resolves at the first signal: stopping is the normal end of what serves. A failure in the background is not. */
+export async function untilStopped(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) {
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+  const reason = signal.reason as { kind?: string };
+  if (reason.kind !== 'Interrupted') throw reason as Error;
+}

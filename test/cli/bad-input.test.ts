@@ -93,6 +93,10 @@ const cases: readonly (readonly [readonly string[], string, string])[] = [
   [['cp', '/nonexistent', 'vm:/b', '--name', 'box'], 'there is no such file', 'Check the path'],
   [['cp', '-', 'vm:/b/', '--name', 'box'], 'Standard input has no name', ''],
 
+  [['forward', '80:99999999', '--name', 'box'], 'LOCAL:REMOTE takes two ports', '8080:80'],
+  [['forward', '80:0', '--name', 'box'], 'LOCAL:REMOTE takes two ports', ''],
+  [['forward', '1:2:3', '--name', 'box'], 'got "1:2:3"', ''],
+  [['forward', '80', '--tcp', '--verified', '--name', 'box'], 'over TCP anyway', 'Leave out --tcp'],
   [['suspend'], 'needs the name of a VM', 'vmchart ls'],
   [['suspend', 'a', '--name', 'b'], 'Two names were given', 'Give one'],
   [['suspend', 'a', 'b'], 'does not take the word "b"', ''],

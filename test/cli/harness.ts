@@ -17,9 +17,11 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export class Kept extends Writable {
   readonly chunks: Buffer[] = [];
   isTTY = false;
+  heard: (text: string) => void = () => undefined;
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.chunks.push(chunk);
+    this.heard(this.text);
     done();
   }
 
@@ -82,10 +84,13 @@ export async function cli(
     readonly environment?: Record<string, string>;
     readonly interrupts?: Interrupts;
     readonly tty?: boolean;
+    /** Hears all of stdout so far whenever it grows. */
+    readonly heard?: (stdout: string) => void;
   } = {},
 ): Promise<Ran> {
   const [stdout, stderr] = [new Kept(), new Kept()];
   stdout.isTTY = stderr.isTTY = options.tty === true;
+  if (options.heard !== undefined) stdout.heard = options.heard;
   const environment = { HOME: '/nonexistent', ...options.environment };
   const terminal = new Terminal({ stdout, stderr, ...outputWanted(words), environment });
   const interrupts = options.interrupts ?? new HandSignals();

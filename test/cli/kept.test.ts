@@ -140,7 +140,7 @@ describe('a kept VM', () => {
 
 describe('commands in a kept VM', () => {
   beforeEach(async () => {
-    await keep('box');
+    await keep('box', '--identity');
   });
   afterEach(async () => {
     await at('terminate', 'box');
@@ -213,6 +213,57 @@ describe('commands in a kept VM', () => {
     const missing = await copy('vm:/tmp/nothing-there', join(home, 'half'));
     expect(missing).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
     expect(await readdir(home)).not.toContain('half');
+  });
+
+  /** Starts a web server in the VM that says on which port it is. */
+  async function serverInVm(): Promise<number> {
+    const program =
+      "require('http').createServer((q,s)=>s.end('from the VM '+q.url)).listen(0,'127.0.0.1',function(){require('fs').writeFileSync('port.tmp',String(this.address().port));require('fs').renameSync('port.tmp','port')})";
+    await at('exec', '--name', 'box', '--detach', `exec ${process.execPath} -e "${program}"`);
+    const { data } = await at('exec', '--name', 'box', 'while ! test -f port; do sleep 0.05; done; cat port');
+    const { stdout } = (data ?? {})['exec'] as { stdout: string };
+    return Number(stdout);
+  }
+
+  /** Runs `forward` while the work lasts, then stops it; gives back its exit code. */
+  async function whileForwarding(words: readonly string[], work: (port: number) => Promise<void>): Promise<number> {
+    const interrupts = new HandSignals();
+    let listening: (port: number) => void = () => undefined;
+    const port = new Promise<number>((resolve) => {
+      listening = resolve;
+    });
+    const heard = (stdout: string) => listening((JSON.parse(stdout) as { data: { port: number } }).data.port);
+    const running = cli(['forward', '--json', '--name', 'box', ...words], { environment, interrupts, heard });
+    await Promise.race([port.then(work), running.then((ran) => Promise.reject(new Error(ran.stdout + ran.stderr)))]);
+    interrupts.interrupt();
+    return (await running).code;
+  }
+
+  test.each([['over HTTP'], ['over TCP', '--tcp'], ['verified', '--verified']])(
+    'forward leads a local port into the VM %s until stopped',
+    async (_how, ...more) => {
+      const guestPort = await serverInVm();
+      const code = await whileForwarding([`0:${guestPort}`, ...more], async (port) => {
+        const answer = await fetch(`http://127.0.0.1:${port}/hello?x=1`, { headers: { connection: 'close' } });
+        expect([answer.status, await answer.text()]).toEqual([200, 'from the VM /hello?x=1']);
+      });
+      expect(code).toBe(0);
+      const taken = await at('forward', `${new URL(emulator.endpoint).port}:${guestPort}`, '--name', 'box', ...more);
+      expect(taken).toMatchObject({ exitCode: 12, error: { message: expect.stringContaining('is in use') } });
+    },
+  );
+
+  test('the keys of verified tunnels are where only the owner reads them; without keys there is no such tunnel', async () => {
+    const path = join(home, 'state', 'secrets', 'box.json');
+    const kept = JSON.parse(await readFile(path, 'utf8')) as Record<string, string>;
+    const { hostSeed } = JSON.parse(kept['box/tunnel-identity'] ?? '{}') as { hostSeed: string };
+    expect(Buffer.from(hostSeed, 'base64')).toHaveLength(32);
+    expect(await readFile(recordPath('box'), 'utf8')).not.toContain(hostSeed);
+    const { 'box/tunnel-identity': _gone, ...without } = kept;
+    await writeFile(path, JSON.stringify(without));
+    const refused = await at('forward', '0:80', '--verified', '--name', 'box');
+    expect(refused).toMatchObject({ exitCode: 12, error: { kind: 'Precondition' } });
+    expect(refused.error?.suggestions.join()).toContain('--identity');
   });
 
   test('an interrupt ends the command and leaves the VM', async () => {

@@ -2,6 +2,7 @@
 import { choice, text, wholeNumber } from '../arguments/argument.ts';
 import { checkRegionName } from '../arguments/target.ts';
 import { CliError } from '../cli-error.ts';
+import { untilStopped } from '../signals.ts';
 import type { CommandContext } from '../command.ts';
 import { command } from '../command.ts';
 import { table } from '../output/table.ts';
@@ -106,15 +107,6 @@ function introduction(emulator: Emulator, context: CommandContext): string {
     '',
     quiet('Stop it with Ctrl-C.'),
   ].join('\n');
-}
-
-/** Resolves at the first signal: stopping is the normal end of a server. A failure in the background is not. */
-async function untilStopped(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) {
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  }
-  const reason = signal.reason as { kind?: string };
-  if (reason.kind !== 'Interrupted') throw reason as Error;
 }
 
 function portError(error: unknown, port: number | undefined): unknown {

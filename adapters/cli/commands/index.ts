@@ -29,6 +29,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./cp.ts')).cpCommand,
   },
   {
+    name: 'forward',
+    summary: 'Lead a local port into a kept VM until stopped.',
+    load: async () => (await import('./forward.ts')).forwardCommand,
+  },
+  {
     name: 'procs',
     summary: 'List the commands of a kept VM and their processes.',
     load: async () => (await import('./procs.ts')).procsCommand,
@@ -57,5 +62,10 @@ export const commands: readonly CommandEntry[] = [
     name: 'graph',
     summary: 'Draw a statechart: the lifecycle, or any other machine.',
     load: async () => (await import('./graph.ts')).graphCommand,
+  },
+  {
+    name: 'ui',
+    summary: 'Watch lifecycles in a browser, live or replayed.',
+    load: async () => (await import('./ui.ts')).uiCommand,
   },
 ];

@@ -6,6 +6,7 @@ import type { CommandContext, Outcome } from '../command.ts';
 import type { NameEntry } from '../registry/name-entry.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
 import { platformOf, registryOf } from '../registry/kept-vm.ts';
+import { keepIdentity } from '../registry/tunnel-identity.ts';
 import { failureOf } from './conclude.ts';
 import { launch } from './launch.ts';
 import { LifecycleLog, pathData } from './lifecycle-log.ts';
@@ -89,6 +90,7 @@ async function launchAndKeep(
   // The daemon has the variables now; only the token is needed from here on.
   const ref = sandbox.record().known.launch?.request.launchEnvRef ?? null;
   if (ref !== null) await secrets.remove(ref);
+  if (sandbox.tunnelIdentity !== null) await keepIdentity(secrets, plan.name, sandbox.tunnelIdentity);
   await registry.write({ ...entry, record: sandbox.record() });
   terminal.progress(`kept as ${plan.name}; it bills until it ends: vmchart terminate ${plan.name}`);
   let result: RunResult | null = null;
