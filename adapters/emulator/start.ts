@@ -26,7 +26,7 @@ import { makeWork } from './work.ts';
 
 async function defaultGuests(): Promise<GuestFactory> {
   const { createProcessGuests } = await import('./guest/index.ts');
-  return await createProcessGuests();
+  return createProcessGuests();
 }
 
 async function makeContext(options: EmulatorOptions, closing: AbortSignal): Promise<EmulatorContext> {

@@ -1,5 +1,5 @@
 /** The README is true: its programs and its commands are run, here, as they stand. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -18,12 +18,11 @@ async function printed(program: string, name: string): Promise<string[]> {
   const file = join(scratch, `${name}.ts`);
   await writeFile(file, program);
   const lines: string[] = [];
-  const { log } = console;
-  console.log = (...words: unknown[]) => void lines.push(words.join(' '));
+  const log = jest.spyOn(console, 'log').mockImplementation((...words) => void lines.push(words.join(' ')));
   try {
     await import(file);
   } finally {
-    console.log = log;
+    log.mockRestore();
   }
   return lines;
 }

@@ -131,7 +131,7 @@ describe.each(Object.keys(reportTable))('%s', (row) => {
       expect(sandbox.cause).toBe('platform');
     // A report itself sends nothing: only a launch that is brought back resumes.
     if (target !== 'PENDING.reviving')
-      expect(platform.operations.slice(before).filter((name) => !/^Get/.test(name))).toEqual([]);
+      expect(platform.operations.slice(before).filter((name) => !name.startsWith('Get'))).toEqual([]);
   });
 
   test('ignores a report asked before the last accepted call', async () => {
