@@ -98,7 +98,9 @@ describe('14 plain tunnels', () => {
     client.socket.send(Buffer.alloc(0));
     client.socket.send('é');
     client.socket.send(Buffer.alloc(300_000, 'x'));
-    expect(await client.bytes(300_002)).toEqual(Buffer.concat([Buffer.from('é'), Buffer.alloc(300_000, 'x')]));
+    expect((await client.bytes(300_002)).equals(Buffer.concat([Buffer.from('é'), Buffer.alloc(300_000, 'x')]))).toBe(
+      true,
+    );
     client.socket.close();
     expect((await client.closed)[0]).toBe(1005);
   });

@@ -23,10 +23,10 @@ const cachedIdentityFiles = ['/var/lib/dbus/machine-id'];
 /**
  * Gives the VM an identity of its own. Never throws.
  *
- * The host name is written to `/etc/hostname`, which is what programs of the VM can read of it, and the boot id cannot
- * be shadowed: emulated VMs share the host's kernel.
+ * @param isolated - whether the VM has a host name and a boot id of its own. They are made from the machine id with
+ *   its first process, which comes after this.
  */
-export function repairIdentity(files: VmFiles, entropy: Entropy): IdentityStep[] {
+export function repairIdentity(files: VmFiles, entropy: Entropy, isolated: boolean): IdentityStep[] {
   let id: string | null = null;
   const freshId = (): string => {
     if (id === null) throw new Error('no fresh id');
@@ -46,11 +46,11 @@ export function repairIdentity(files: VmFiles, entropy: Entropy): IdentityStep[]
     }),
     attempt('hostname', () => {
       files.replace('/etc/hostname', `microvm-${freshId().slice(0, 12)}\n`);
-      return true;
+      return isolated;
     }),
     attempt('boot-id', () => {
       freshId();
-      return false;
+      return isolated;
     }),
     attempt('random-seed', () => files.remove('/var/lib/systemd/random-seed')),
     ...cachedIdentityFiles.map((path) => attempt('cached-credential', () => files.remove(path))),

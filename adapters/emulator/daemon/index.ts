@@ -79,7 +79,8 @@ export function createDaemon(world: DaemonWorld): Daemon {
     install(envelope) {
       const outcome = bootstrap.offer(decodePayload(decodeEnvelope(envelope)));
       if (outcome === 'refused') throw new Refusal(409, null);
-      if (outcome === 'installed' && settings.repairIdentity) identitySteps = repairIdentity(files, entropy);
+      if (outcome === 'installed' && settings.repairIdentity)
+        identitySteps = repairIdentity(files, entropy, processes.isolated);
       return outcome;
     },
     handle: (name) =>

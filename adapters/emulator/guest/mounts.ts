@@ -76,8 +76,9 @@ const field = (path: string): string =>
  *
  * @param root - the directory on the host that becomes the root of the VM
  * @param io - the directory on the host with the pipes that programs of the VM open by name
+ * @param bootId - the file on the host that a VM reads as its boot id; `null`: the kernel's own
  */
-export function mountTable(view: SharedView, root: string, io: string): string {
+export function mountTable(view: SharedView, root: string, io: string, bootId: string | null): string {
   const line = (source: string, target: string, type: string, options: string): string =>
     `${field(source)} ${field(target)} ${type} ${options} 0 0\n`;
   const proc = join(root, 'proc');
@@ -92,6 +93,7 @@ export function mountTable(view: SharedView, root: string, io: string): string {
     ...['sys', 'sysrq-trigger', 'irq', 'bus']
       .filter((name) => existsSync(join('/proc', name)))
       .map((name) => line(join(proc, name), join(proc, name), 'none', 'bind,ro,nosuid,nodev,noexec')),
+    bootId === null ? '' : line(bootId, join(proc, 'sys/kernel/random/boot_id'), 'none', 'bind,ro'),
   ].join('');
 }
 

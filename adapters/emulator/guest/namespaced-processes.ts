@@ -50,8 +50,13 @@ export function createNamespacedProcesses(
   let count = 0;
   let check: NodeJS.Timeout | null = null;
 
+  /** The identity that the VM has by the time of its first process. */
+  const machineId = (): string | null => {
+    const text = files.readSmall('/etc/machine-id')?.toString('latin1').trim() ?? '';
+    return /^[0-9a-f]{32}$/.test(text) ? text : null;
+  };
   const begun = (): Promise<VmNamespace> => {
-    namespace ??= createVmNamespace(directory, kit).then(
+    namespace ??= createVmNamespace(directory, kit, machineId()).then(
       (made) => (live = made),
       (error: unknown) => {
         namespace = null;
@@ -156,6 +161,7 @@ export function createNamespacedProcesses(
     [...wrappers].every(({ pid = 0 }) => isStopped(readProcess(pid)) || !isAlive(readProcess(pid)));
 
   return {
+    isolated: true,
     liveRoot: () => (live === null ? null : rootOf(live)),
     async launch(request) {
       for (;;) {
@@ -196,6 +202,8 @@ export function createNamespacedProcesses(
       if (check !== null) clearInterval(check);
       const vm = await namespace?.catch(() => null);
       live = null;
+      // A stopped wrapper would never take its ended program off the kernel's hands, and the namespace could not end.
+      for (const wrapper of wrappers) wrapper.kill('SIGKILL');
       await vm?.end();
       await Promise.allSettled(launching);
     },

@@ -80,6 +80,7 @@ export function createPlainProcesses(directory: VmDirectory, pipes: PipeStock, w
   };
 
   return {
+    isolated: false,
     liveRoot: () => null,
     async launch(request) {
       for (;;) {

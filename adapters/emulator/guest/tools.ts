@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 /** Absolute paths. */
 export interface Tools {
   readonly env: string;
+  readonly hostname: string;
   readonly mkfifo: string;
   readonly mount: string;
   readonly nsenter: string;
@@ -18,6 +19,7 @@ export interface Tools {
 
 const fileNames: Readonly<Record<keyof Tools, string>> = {
   env: 'env',
+  hostname: 'hostname',
   mkfifo: 'mkfifo',
   mount: 'mount',
   nsenter: 'nsenter',

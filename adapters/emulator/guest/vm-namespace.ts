@@ -43,6 +43,7 @@ const endsWithParent = ['--pdeathsig', 'KILL'];
 const initScript = (tools: Tools): string => `
 set -e
 "${tools.mount}" -a -T "$1/fstab"
+"${tools.hostname}" "$2"
 cd "$1/root"
 "${tools.pivotRoot}" . .
 "${tools.umount}" -l .
@@ -73,13 +74,31 @@ async function ready(init: ChildProcess): Promise<void> {
   throw new Error(`namespaces: ${complaint.trim() || 'the first process ended at once'}`);
 }
 
-/** Makes the namespaces of a VM and mounts its root. */
-export async function createVmNamespace(directory: VmDirectory, kit: NamespaceKit): Promise<VmNamespace> {
+/**
+ * Makes the namespaces of a VM and mounts its root.
+ *
+ * @param machineId - 32 hex digits from which the host name and the boot id are made; `null` leaves them as they are
+ */
+export async function createVmNamespace(
+  directory: VmDirectory,
+  kit: NamespaceKit,
+  machineId: string | null,
+): Promise<VmNamespace> {
   const { tools, ownUsers } = kit;
-  writeFileSync(join(directory.path, 'fstab'), mountTable(kit.view, directory.root, directory.io));
-  const namespaces = [...(ownUsers ? ['--user', '--map-root-user'] : []), '--mount', '--pid', '--fork', '--kill-child'];
+  const bootId = machineId === null ? null : join(directory.path, 'boot_id');
+  if (bootId !== null) writeFileSync(bootId, `${machineId?.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}\n`);
+  writeFileSync(join(directory.path, 'fstab'), mountTable(kit.view, directory.root, directory.io, bootId));
+  const namespaces = [
+    ...(ownUsers ? ['--user', '--map-root-user'] : []),
+    '--mount',
+    '--uts',
+    '--pid',
+    '--fork',
+    '--kill-child',
+  ];
   const args = [...endsWithParent, tools.unshare, ...namespaces, tools.sh, '-c', initScript(tools), 'init'];
-  const init = spawn(tools.setpriv, [...args, directory.path], {
+  const hostName = machineId === null ? 'microvm' : `microvm-${machineId.slice(0, 12)}`;
+  const init = spawn(tools.setpriv, [...args, directory.path, hostName], {
     detached: true,
     env: { PATH: hostPath.slice(5) },
     cwd: '/',
@@ -102,6 +121,7 @@ export async function createVmNamespace(directory: VmDirectory, kit: NamespaceKi
       `--target=${initPid}`,
       ...(ownUsers ? ['--user', '--preserve-credentials'] : []),
       '--mount',
+      '--uts',
       '--pid',
       ...command,
     ],

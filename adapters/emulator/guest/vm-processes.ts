@@ -41,6 +41,8 @@ export class LaunchFailure extends Error {
 
 /** The processes of one VM. */
 export interface VmProcesses {
+  /** Whether they have a root, a process table and a host name of their own. */
+  readonly isolated: boolean;
   /** The root of the VM as the host's kernel names it; `null` while it has no namespaces of its own. */
   liveRoot(): string | null;
   /** Starts a program. Waits while the VM is frozen. Throws {@link LaunchFailure}. */
