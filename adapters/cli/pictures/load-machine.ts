@@ -1,0 +1,76 @@
+/** The machine that somebody asked for: one of ours by name, or one of a module of theirs. */
+import { pathToFileURL } from 'node:url';
+import { resolve } from 'node:path';
+import { StateMachine, type AnyStateMachine } from 'xstate';
+import { findMachine, machineCatalog, type Scope } from '../../../model/export/index.ts';
+import { CliError, usageError } from '../cli-error.ts';
+import { didYouMean } from '../did-you-mean.ts';
+
+/** A machine, and what the functions of its config refer to. */
+export interface LoadedMachine {
+  readonly name: string;
+  readonly machine: AnyStateMachine;
+  readonly scope: Scope;
+}
+
+/**
+ * Finds a machine by name, or loads it: `./orders.js`, or `./orders.js#orderMachine` where a module exports several.
+ *
+ * @throws CliError in one sentence for a name that is none, and for a module that cannot be loaded or has no machine
+ */
+export async function loadMachine(asked: string): Promise<LoadedMachine> {
+  const own = findMachine(asked);
+  if (own !== null) return own;
+  const names = machineCatalog.map(({ name }) => name);
+  if (!/[/\\]|\.[cm]?[jt]s(#|$)/.test(asked)) {
+    throw usageError(`There is no machine ${JSON.stringify(asked)}.`, [
+      ...didYouMean(asked, names),
+      'See vmchart graph --list; a module of your own is named by its path, such as ./orders.js.',
+    ]);
+  }
+  const [path = '', wanted] = asked.split('#', 2) as [string, string?];
+  const machines = await machinesIn(path);
+  if (wanted !== undefined) {
+    const machine = machines.get(wanted);
+    if (machine !== undefined) return { name: wanted, machine, scope: {} };
+    throw usageError(`${path} exports no machine ${JSON.stringify(wanted)}.`, didYouMean(wanted, [...machines.keys()]));
+  }
+  const [first, second] = machines;
+  if (first === undefined)
+    throw usageError(`${path} exports no XState machine.`, [
+      'Export the result of createMachine or setup(…).createMachine.',
+    ]);
+  if (second !== undefined) {
+    throw usageError(`${path} exports several machines: ${[...machines.keys()].join(', ')}.`, [
+      `Name one, such as ${path}#${first[0]}.`,
+    ]);
+  }
+  return { name: first[0] === 'default' ? first[1].id : first[0], machine: first[1], scope: {} };
+}
+
+async function machinesIn(path: string): Promise<Map<string, AnyStateMachine>> {
+  let module: Record<string, unknown>;
+  try {
+    module = (await import(pathToFileURL(resolve(path)).href)) as Record<string, unknown>;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const missing = code === 'ERR_MODULE_NOT_FOUND' && message.includes(resolve(path));
+    const foreign = code === 'ERR_UNKNOWN_FILE_EXTENSION';
+    throw new CliError(
+      'InvalidArg',
+      missing
+        ? `There is no module ${path}.`
+        : foreign
+          ? `Node cannot load ${path} as it is.`
+          : `${path} cannot be loaded: ${message.split('\n')[0] ?? ''}`,
+      { suggestions: foreign ? ['Name the compiled JavaScript file.'] : [], cause: error },
+    );
+  }
+  return new Map(Object.entries(module).filter((entry): entry is [string, AnyStateMachine] => isMachine(entry[1])));
+}
+
+/** A module may bring its own copy of xstate, so the class alone does not tell. */
+function isMachine(value: unknown): value is AnyStateMachine {
+  if (value instanceof StateMachine) return true;
+  return typeof value === 'object' && value !== null && '__xstatenode' in value && 'implementations' in value;
+}
