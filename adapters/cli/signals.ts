@@ -20,14 +20,25 @@ export interface Interrupts {
   stop(reason: Error): void;
 }
 
+/** Where signals come from: the process, or a stand-in for it. */
+export interface SignalSource {
+  on(name: NodeJS.Signals, heard: (name: NodeJS.Signals) => void): unknown;
+  off(name: NodeJS.Signals, heard: (name: NodeJS.Signals) => void): unknown;
+}
+
 /** Listens for signals until it is closed. */
 export class ProcessInterrupts implements Interrupts {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
+  readonly #source: SignalSource;
+  readonly #now: () => number;
   #firstAt = 0;
 
-  constructor() {
-    for (const name of stopping) process.on(name, this.#heard);
+  /** @param now - a monotonic reading in milliseconds */
+  constructor(source: SignalSource = process, now: () => number = () => performance.now()) {
+    this.#source = source;
+    this.#now = now;
+    for (const name of stopping) source.on(name, this.#heard);
   }
 
   get signal(): AbortSignal {
@@ -43,15 +54,15 @@ export class ProcessInterrupts implements Interrupts {
   }
 
   close(): void {
-    for (const name of stopping) process.off(name, this.#heard);
+    for (const name of stopping) this.#source.off(name, this.#heard);
   }
 
   readonly #heard = (name: NodeJS.Signals) => {
     const reason = new VmchartError('Interrupted', `Interrupted by ${name}.`, { reason: 'signal' });
     if (!this.#first.signal.aborted) {
-      this.#firstAt = performance.now();
+      this.#firstAt = this.#now();
       this.#first.abort(reason);
-    } else if (performance.now() - this.#firstAt > sameSignalMs) {
+    } else if (this.#now() - this.#firstAt > sameSignalMs) {
       this.#second.abort(reason);
     }
   };

@@ -144,6 +144,18 @@ describe('run on a running emulator', () => {
     expect(alive()).toEqual([]);
   });
 
+  test('a fault of our own in the background ends the VM as well, and is the class 1', async () => {
+    const interrupts = new HandSignals();
+    const running = json(['run', ...there, '--exec', 'sleep 600'], { interrupts });
+    while (alive().length === 0) await turn();
+    interrupts.stop(new Error('boom'));
+    const { exitCode, error } = await running;
+    expect({ exitCode, code: error?.code }).toEqual({ exitCode: 1, code: 'ERR_UNEXPECTED' });
+    expect(error?.message).toContain('boom');
+    expect(error?.suggestions.join()).toContain('VMCHART_DEBUG=1');
+    expect(alive()).toEqual([]);
+  });
+
   test('an interrupt while launching ends what the launch was about to give', async () => {
     const interrupts = new HandSignals();
     const asked = emulator.recorder.count('RunMicrovm');

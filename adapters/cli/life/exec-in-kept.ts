@@ -38,6 +38,9 @@ export async function runExec(
   const result = await runLine(session, command, terminal, {
     ...lineOptions,
     ...(lines === null ? {} : { onOutput: lines.onOutput, onGap: lines.onGap }),
+  }).finally(() => {
+    // An input that nobody reads any more would keep the process waiting for its end.
+    if (stdin) process.stdin.destroy();
   });
   await lines?.exit(result);
   for (const note of result.notes) terminal.note(`note: ${note}`);
