@@ -38,6 +38,7 @@ const execSetup = setup({
       context.ackedAt !== null && event.at > context.ackedAt + context.terms.retentionMs,
     pipesAreClosed: ({ context }) => !context.pipesOpen,
     childIsGone: ({ context }) => context.childExit !== null,
+    allIsOver: and(['childIsGone', 'pipesAreClosed']),
     reapsTheGroup: ({ context }) => context.terms.reapGroupOnExit,
   },
   actions: {
@@ -157,7 +158,7 @@ export const execMachine = execSetup.createMachine({
             escalating: {
               on: {
                 'ESCALATION.ENDED': [
-                  { guard: and(['childIsGone', 'pipesAreClosed']), target: '#exec.exited' },
+                  { guard: 'allIsOver', target: '#exec.exited' },
                   { guard: 'childIsGone', target: '#exec.running.lingering' },
                   { target: 'awaitingExit' },
                 ],

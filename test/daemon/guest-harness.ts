@@ -28,6 +28,7 @@ export interface CallOptions {
 
 export interface Harness {
   readonly guest: Guest;
+  readonly notice: string;
   readonly port: number;
   readonly origin: string;
   call(path: string, options?: CallOptions): Promise<Answer>;
@@ -116,6 +117,7 @@ export async function startGuest(
     });
   return {
     guest,
+    notice: factory.notice,
     port,
     origin: `http://127.0.0.1:${port}`,
     call,

@@ -93,11 +93,16 @@ export function createExecRecord(
         : alarms.set(deadline - alarms.now(), () => send({ type: 'TICK', at: Math.max(deadline, alarms.now()) }));
   };
 
-  actor.on('ESCALATE', () => {
-    if (process === null) return;
-    void escalate(process, settings.killGraceMs, alarms, gate).then(() =>
+  /** The deadline came while the child was still being started. */
+  let overdue = false;
+  const endGroup = (child: VmProcess): void => {
+    void escalate(child, settings.killGraceMs, alarms, gate).then(() =>
       send({ type: 'ESCALATION.ENDED', at: alarms.now() }),
     );
+  };
+  actor.on('ESCALATE', () => {
+    if (process === null) overdue = true;
+    else endGroup(process);
   });
   actor.on('PUBLISH', ({ exitCode, signal, timedOut, writersMayBeAlive }) => {
     outcome = { exitCode, signal, timedOut, writersMayBeAlive };
@@ -161,6 +166,7 @@ export function createExecRecord(
         throw error;
       }
       process = child;
+      if (overdue) endGroup(child);
       void Promise.all([collect(child, 'stdout'), collect(child, 'stderr')]).then(() =>
         send({ type: 'PIPES.CLOSED', at: alarms.now() }),
       );

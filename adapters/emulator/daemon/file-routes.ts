@@ -52,7 +52,8 @@ export function fileRoute(world: FsWorld): Route {
     const path = queriedPath(query);
     const lines = queriedLines(query);
     const { fd, stats } = open(path);
-    if (!stats.isFile()) {
+    // A character device such as /dev/null is read like a file.
+    if (!stats.isFile() && !stats.isCharacterDevice()) {
       closeSync(fd);
       throw textProblem(
         stats.isDirectory() ? 400 : 500,
