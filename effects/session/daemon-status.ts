@@ -50,7 +50,8 @@ export function unreadableBody(method: string, path: string, cause: unknown): Vm
   );
 }
 
-function slugOf(response: HttpResponse): string | null {
+/** The daemon's own slug in an error's body, or `null`. Its presence proves that the daemon has judged the request. */
+export function slugOf(response: HttpResponse): string | null {
   if (!/[/+]json\b/.test(response.headers['content-type'] ?? 'application/json')) return null;
   try {
     const body: unknown = JSON.parse(Buffer.from(response.body).toString('utf8'));

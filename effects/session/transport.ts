@@ -1,7 +1,7 @@
 /** One request to the daemon: its headers, its deadline, its bounded retries (`client-behaviour.md` 4.2, 4.3). */
 import type { Clock, Http, HttpBody, HttpRequest, HttpResponse, HttpStream } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
-import { isSuccess, statusError, unreadableBody } from './daemon-status.ts';
+import { isSuccess, slugOf, statusError, unreadableBody } from './daemon-status.ts';
 import { bounded } from './deadline.ts';
 import { guardedStream, truncatedBody } from './guarded-stream.ts';
 import type { ProxyAuth } from './proxy-auth.ts';
@@ -195,38 +195,29 @@ export class Transport {
     const rule = repeatable(request);
     let fresh = false;
     for (let tries = 1; ; tries += 1) {
-      let failure: unknown = null;
-      let status: number | null = null;
-      let answer: T | null = null;
+      let verdict: Verdict;
+      let outcome: () => T;
       try {
-        answer = await attempt(fresh);
-        status = answer.status;
+        const answer = await attempt(fresh);
+        outcome = () => answer;
+        verdict = verdictOfAnswer(answer);
       } catch (error) {
-        failure = error;
-        status = VmchartError.is(error) ? error.status : null;
+        outcome = () => {
+          throw error;
+        };
+        verdict = verdictOfError(error);
       }
-      const again = this.#mayRepeat(rule, tries, status, failure);
-      if (!again) {
-        if (answer !== null) return answer;
-        throw failure;
-      }
-      fresh = status === 502 || status === 503;
-      const delayMs = Math.min(firstRetryDelayMs * 2 ** (tries - 1), longestRetryDelayMs);
-      await this.sleep(delayMs, request.signal);
+      if (this.closed.aborted || !this.#mayRepeat(rule, tries, verdict)) return outcome();
+      fresh = verdict === 'unavailable';
+      await this.sleep(Math.min(firstRetryDelayMs * 2 ** (tries - 1), longestRetryDelayMs), request.signal);
     }
   }
 
-  #mayRepeat(rule: RetryRule, tries: number, status: number | null, failure: unknown): boolean {
-    if (rule === 'never' || this.closed.aborted) return false;
-    const neverSent = VmchartError.is(failure) && failure.wireKind === 'Transport' && failure.reason === 'connect';
-    if (rule === 'connect') return neverSent && tries <= this.#retries;
-    if ((status === 502 || status === 503) && this.comingBack) return tries < resumeTries;
-    if (rule === 'resume') return false;
-    const retryable =
-      status !== null
-        ? status === 408 || (status >= 500 && status !== 507)
-        : VmchartError.is(failure) && failure.wireKind === 'Transport';
-    return retryable && tries <= this.#retries;
+  #mayRepeat(rule: RetryRule, tries: number, verdict: Verdict): boolean {
+    if (rule === 'never' || verdict === 'final') return false;
+    if (rule === 'connect') return verdict === 'never-sent' && tries <= this.#retries;
+    if (verdict === 'unavailable' && this.comingBack) return tries < resumeTries;
+    return rule === 'always' && tries <= this.#retries;
   }
 
   /** Within the window after a resume in which the endpoint proxy may still refuse. */
@@ -317,6 +308,30 @@ export class Transport {
       async (both) => await this.clock.sleep(ms, both),
     );
   }
+}
+
+/**
+ * What a failure means for another try: nothing was sent, nobody at home (502, 503), something broke on the way, or
+ * it is final.
+ */
+type Verdict = 'never-sent' | 'unavailable' | 'broken' | 'final';
+
+function verdictOfAnswer(answer: { readonly status: number }): Verdict {
+  // A slug says that the daemon itself has judged the request: it would judge it the same again.
+  const judged = 'body' in answer && answer.body instanceof Uint8Array && slugOf(answer as HttpResponse) !== null;
+  return verdictOfStatus(answer.status, judged);
+}
+
+function verdictOfStatus(status: number, judged: boolean): Verdict {
+  if (status === 502 || status === 503) return 'unavailable';
+  return status === 408 || (status >= 500 && status !== 507 && !judged) ? 'broken' : 'final';
+}
+
+/** A failed mint is final here: whoever mints has tried again already. */
+function verdictOfError(error: unknown): Verdict {
+  if (!VmchartError.is(error) || error.wireKind === 'AuthTokenMint') return 'final';
+  if (error.wireKind === 'Transport') return error.reason === 'connect' ? 'never-sent' : 'broken';
+  return error.status === null ? 'final' : verdictOfStatus(error.status, false);
 }
 
 function isStream(answer: unknown): answer is HttpStream {

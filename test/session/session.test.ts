@@ -366,6 +366,10 @@ describe('commands', () => {
     ).toMatchObject({ status: 502 });
     expect(unknown.requests.length).toBe(1);
 
+    const judged = new DaemonRecorder({ status: 500, body: { error: 'spawn_failed', detail: 'no such program' } });
+    expect(await rejection(testSession(judged).session.start('true'))).toMatchObject({ reason: 'spawn_failed' });
+    expect(judged.requests.length).toBe(1);
+
     const refused = new DaemonRecorder({ cut: 'ECONNREFUSED', reason: 'connect' }, started);
     await testSession(refused).session.start('true', { execId: 'e1', idempotent: false });
     expect(refused.requests.length).toBe(2);
