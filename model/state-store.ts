@@ -78,8 +78,8 @@ export class StateStore {
 
 /** Edges in the order of the search: those of state `n` lie from `starts[n]` up to `starts[n + 1]`. */
 export class EdgeList {
-  starts = new Int32Array(4096);
-  targets = new Int32Array(16384);
+  starts = new Int32Array(1 << 16);
+  targets = new Int32Array(1 << 20);
   count = 0;
 
   begin(state: number): void {

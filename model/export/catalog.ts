@@ -2,6 +2,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { blank } from '../../machines/daemon-exec.ts';
 import { bootstrapMachine, execMachine } from '../../machines/daemon.ts';
+import { imageBuildMachine } from '../../machines/image-build.ts';
 import { keepAwakeMachine } from '../../machines/keep-awake.ts';
 import { outputStreamMachine } from '../../machines/output-stream.ts';
 import { platformMachine } from '../../machines/platform.ts';
@@ -40,6 +41,7 @@ const machines: Readonly<Record<string, AnyStateMachine>> = {
   'output-stream': outputStreamMachine,
   'proxy-token': proxyTokenMachine,
   'keep-awake': keepAwakeMachine,
+  'image-build': imageBuildMachine,
 };
 
 /** Every machine of `machines/`, the lifecycle first. */

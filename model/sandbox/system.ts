@@ -14,6 +14,7 @@ import {
   type SandboxSnapshot,
   type Settled,
 } from '../../machines/index.ts';
+import { initialTransition } from 'xstate';
 import { machineSystem, type EmittedEvent, type MachineEffects } from '../machine-system.ts';
 import type { Step, TransitionSystem } from '../transition-system.ts';
 import { sandboxActions, type SandboxAction } from './events.ts';
@@ -69,12 +70,22 @@ export function describeEmitted(event: EmittedEvent): string {
 
 const nothing: MachineEffects = { started: [], stopped: [], emitted: [] };
 
+/**
+ * The snapshot a life starts with, of this very machine: a snapshot carries its machine along, guards and all, so one
+ * of the original would not do for a variant.
+ */
+export function startOf(machine: SandboxMachine, input: SandboxInput): SandboxSnapshot {
+  if (input.resume === undefined) return initialTransition(machine, input)[0];
+  const { value, context } = initialSnapshot(input);
+  return machine.resolveState({ value, context });
+}
+
 /** A life after its process died: the journal held what was written before the call in flight. */
-function restarted(snapshot: SandboxSnapshot): SandboxSnapshot {
-  const record = recordOf(snapshot.context, 0, substateOf(snapshot));
+function restarted(machine: SandboxMachine, snapshot: SandboxSnapshot): SandboxSnapshot {
+  const record = recordOf(snapshot.context, 0);
   // The same clock: only where the life stands matters here, not how clocks of two processes compare.
   const { policy } = snapshot.context;
-  return initialSnapshot({ ...restore(record, { at: 0, wallMs: 0 }), policy });
+  return startOf(machine, { ...restore(record, { at: 0, wallMs: 0 }), policy });
 }
 
 /** The lifecycle machine as a system: every command, every ending of a call, every report, and restarts. */
@@ -84,7 +95,7 @@ export function sandboxSystem(
 ): SandboxSystem {
   const system = machineSystem(machine, {
     inputs: [],
-    snapshots: startingInputs(options).map(initialSnapshot),
+    snapshots: startingInputs(options).map((input) => startOf(machine, input)),
     events: sandboxActions,
     project: projectSandbox,
     describe: describeSandbox,
@@ -101,7 +112,7 @@ export function sandboxSystem(
     actions: (state) => (state.context.call === null ? system.actions(state) : [...system.actions(state), restart]),
     step: (before, action) =>
       action.label === restartLabel
-        ? { before, action, after: restarted(before), effects: nothing }
+        ? { before, action, after: restarted(machine, before), effects: nothing }
         : system.step(before, action),
   };
 }
