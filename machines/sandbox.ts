@@ -69,6 +69,49 @@ const [resumesAtOnce, , suspends] = intoSuspended('fresh', ['STATE-4']);
 /** A VM that ends while it is being suspended: the suspend is over without an error, a deferred RESUME is refused. */
 const diesSuspending = ['learn', end('SUSPEND', 'success'), end('RESUME', 'STATE-11')] as const;
 
+/** The platform ends the VM, seen from a state in which a suspend may be under way. */
+const endsByItself = <Ending extends 'ENV-4' | 'EXT-2', Ended extends 'ENV-5' | 'EXT-2'>(
+  ending: Ending,
+  ended: Ended,
+) =>
+  ({
+    'OBSERVED.TERMINATING': {
+      guard: 'fresh',
+      target: '#sandbox.TERMINATING.accepted',
+      actions: diesSuspending,
+      meta: { requirements: [ending] },
+    },
+    'OBSERVED.TERMINATED': {
+      guard: 'fresh',
+      target: '#sandbox.TERMINATED',
+      actions: diesSuspending,
+      meta: { requirements: [ended] },
+    },
+  }) as const;
+
+/** A launch that is reported running, whoever asked. */
+const launchRuns = {
+  guard: and(['fresh', 'STATE-11']),
+  target: '#sandbox.RUNNING.idle',
+  actions: ['learn', end('RUN', 'success')],
+  meta: { requirements: ['STATE-2', 'STATE-11'] },
+} as const;
+
+/** A launch that is reported in a state from which it does not come to life. */
+const launchDies = {
+  guard: 'fresh',
+  target: '#sandbox.PENDING.held',
+  actions: ['learn', end('RUN', 'died')],
+} as const;
+
+/** A resume that learns, when it asks, that the VM has ended. */
+const resumeFindsEnd = {
+  guard: 'sawTerminated',
+  target: '#sandbox.TERMINATED',
+  actions: ['learn', end('RESUME', 'died')],
+  meta: { requirements: ['ENV-5'] },
+} as const;
+
 /** One MicroVM's whole life, as its client drives and sees it. */
 export const sandboxMachine = sandboxSetup.createMachine({
   id: 'sandbox',
@@ -282,16 +325,8 @@ export const sandboxMachine = sandboxSetup.createMachine({
             onError: threwInto('held', 'RUN'),
           },
           on: {
-            'OBSERVED.RUNNING': {
-              guard: and(['fresh', 'STATE-11']),
-              target: '#sandbox.RUNNING.idle',
-              actions: ['learn', end('RUN', 'success')],
-              meta: { requirements: ['STATE-2', 'STATE-11'] },
-            },
-            'OBSERVED.SUSPENDING': [
-              { guard: and(['fresh', 'callerKept']), actions: 'learn' },
-              { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
-            ],
+            'OBSERVED.RUNNING': launchRuns,
+            'OBSERVED.SUSPENDING': [{ guard: and(['fresh', 'callerKept']), actions: 'learn' }, launchDies],
             'OBSERVED.SUSPENDED': [
               {
                 guard: and(['fresh', 'mayRevive']),
@@ -299,10 +334,10 @@ export const sandboxMachine = sandboxSetup.createMachine({
                 actions: ['learn', 'noteRevived', call('resume')],
               },
               { guard: and(['fresh', 'callerKept']), actions: 'learn' },
-              { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
+              launchDies,
             ],
-            'OBSERVED.TERMINATING': { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
-            'OBSERVED.TERMINATED': { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
+            'OBSERVED.TERMINATING': launchDies,
+            'OBSERVED.TERMINATED': launchDies,
           },
         },
 
@@ -328,14 +363,9 @@ export const sandboxMachine = sandboxSetup.createMachine({
             onError: threwInto('held', 'RUN'),
           },
           on: {
-            'OBSERVED.RUNNING': {
-              guard: and(['fresh', 'STATE-11']),
-              target: '#sandbox.RUNNING.idle',
-              actions: ['learn', end('RUN', 'success')],
-              meta: { requirements: ['STATE-2', 'STATE-11'] },
-            },
-            'OBSERVED.TERMINATING': { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
-            'OBSERVED.TERMINATED': { guard: 'fresh', target: 'held', actions: ['learn', end('RUN', 'died')] },
+            'OBSERVED.RUNNING': launchRuns,
+            'OBSERVED.TERMINATING': launchDies,
+            'OBSERVED.TERMINATED': launchDies,
           },
         },
 
@@ -458,18 +488,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
           meta: { requirements: ['ENV-3'] },
           description: 'the idle policy suspended it',
         },
-        'OBSERVED.TERMINATING': {
-          guard: 'fresh',
-          target: 'TERMINATING.accepted',
-          actions: diesSuspending,
-          meta: { requirements: ['ENV-4'] },
-        },
-        'OBSERVED.TERMINATED': {
-          guard: 'fresh',
-          target: 'TERMINATED',
-          actions: diesSuspending,
-          meta: { requirements: ['ENV-5'] },
-        },
+        ...endsByItself('ENV-4', 'ENV-5'),
       },
     },
 
@@ -567,18 +586,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
         'OBSERVED.RUNNING': { guard: 'fresh', actions: 'learn', description: 'our wait runs: reads may be late' },
         'OBSERVED.SUSPENDING': { guard: 'fresh', actions: 'learn' },
         'OBSERVED.SUSPENDED': intoSuspended('fresh'),
-        'OBSERVED.TERMINATING': {
-          guard: 'fresh',
-          target: 'TERMINATING.accepted',
-          actions: diesSuspending,
-          meta: { requirements: ['EXT-2'] },
-        },
-        'OBSERVED.TERMINATED': {
-          guard: 'fresh',
-          target: 'TERMINATED',
-          actions: diesSuspending,
-          meta: { requirements: ['EXT-2'] },
-        },
+        ...endsByItself('EXT-2', 'EXT-2'),
       },
     },
 
@@ -706,12 +714,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
                 actions: ['learn', end('RESUME', 'died')],
                 meta: { requirements: ['ENV-4'] },
               },
-              {
-                guard: 'sawTerminated',
-                target: '#sandbox.TERMINATED',
-                actions: ['learn', end('RESUME', 'died')],
-                meta: { requirements: ['ENV-5'] },
-              },
+              resumeFindsEnd,
               { target: 'idle', actions: end('RESUME', 'remembered') },
             ],
             onError: threwInto('idle', 'RESUME'),
@@ -739,12 +742,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
                 actions: ['learn', end('RESUME', 'STATE-12')],
                 meta: { requirements: ['STATE-12'] },
               },
-              {
-                guard: 'sawTerminated',
-                target: '#sandbox.TERMINATED',
-                actions: ['learn', end('RESUME', 'died')],
-                meta: { requirements: ['ENV-5'] },
-              },
+              resumeFindsEnd,
               { target: 'idle', actions: end('RESUME', 'error') },
             ],
             onError: threwInto('idle', 'RESUME'),
