@@ -1,23 +1,15 @@
 /** One request to the daemon: its headers, its deadline, its bounded retries (`client-behaviour.md` 4.2, 4.3). */
 import type { Clock, Http, HttpBody, HttpRequest, HttpResponse, HttpStream } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
-import { isSuccess, slugOf, statusError, unreadableBody } from './daemon-status.ts';
+import { isSuccess, statusError, unreadableBody } from './daemon-status.ts';
 import { bounded } from './deadline.ts';
 import { guardedStream, truncatedBody } from './guarded-stream.ts';
 import type { ProxyAuth } from './proxy-auth.ts';
+import { ruleFor, verdictOfAnswer, verdictOfError } from './retry-rule.ts';
+import type { RetryRule, Verdict } from './retry-rule.ts';
 
 /** Which bearer a request carries: the session's own, none at all, or another one. */
 export type Bearer = 'session' | 'none' | { readonly token: string };
-
-/**
- * When a request may be sent again.
- *
- * - `never`: it is not safe to repeat
- * - `connect`: only when nothing was sent
- * - `resume`: safe to repeat, and is repeated only while a VM comes back from a suspend
- * - `always`: safe to repeat after any retryable failure
- */
-export type RetryRule = 'never' | 'connect' | 'resume' | 'always';
 
 /** One request, before the session's headers are put on it. */
 export interface DaemonRequest {
@@ -192,7 +184,7 @@ export class Transport {
     request: DaemonRequest,
     attempt: (fresh: boolean) => Promise<T>,
   ): Promise<T> {
-    const rule = repeatable(request);
+    const rule = ruleFor(request);
     let fresh = false;
     for (let tries = 1; ; tries += 1) {
       let verdict: Verdict;
@@ -310,30 +302,6 @@ export class Transport {
   }
 }
 
-/**
- * What a failure means for another try: nothing was sent, nobody at home (502, 503), something broke on the way, or
- * it is final.
- */
-type Verdict = 'never-sent' | 'unavailable' | 'broken' | 'final';
-
-function verdictOfAnswer(answer: { readonly status: number }): Verdict {
-  // A slug says that the daemon itself has judged the request: it would judge it the same again.
-  const judged = 'body' in answer && answer.body instanceof Uint8Array && slugOf(answer as HttpResponse) !== null;
-  return verdictOfStatus(answer.status, judged);
-}
-
-function verdictOfStatus(status: number, judged: boolean): Verdict {
-  if (status === 502 || status === 503) return 'unavailable';
-  return status === 408 || (status >= 500 && status !== 507 && !judged) ? 'broken' : 'final';
-}
-
-/** A failed mint is final here: whoever mints has tried again already. */
-function verdictOfError(error: unknown): Verdict {
-  if (!VmchartError.is(error) || error.wireKind === 'AuthTokenMint') return 'final';
-  if (error.wireKind === 'Transport') return error.reason === 'connect' ? 'never-sent' : 'broken';
-  return error.status === null ? 'final' : verdictOfStatus(error.status, false);
-}
-
 function isStream(answer: unknown): answer is HttpStream {
   return typeof answer === 'object' && answer !== null && 'close' in answer;
 }
@@ -342,15 +310,6 @@ function isStream(answer: unknown): answer is HttpStream {
 export function endpointUrl(endpoint: string): string {
   const trimmed = endpoint.replace(/\/+$/, '');
   return /^https?:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`;
-}
-
-/** A request whose body can be read only once is never sent twice once bytes may have left (FC-101). */
-function repeatable(request: DaemonRequest): RetryRule {
-  const rule = request.retry ?? (request.method === 'GET' || request.method === 'HEAD' ? 'resume' : 'never');
-  const { body } = request;
-  const replayable =
-    body === undefined || typeof body === 'string' || body instanceof Uint8Array || typeof body === 'function';
-  return replayable ? rule : 'never';
 }
 
 function transportError(what: string, error: unknown): VmchartError {
