@@ -5,6 +5,8 @@ import type { ControlPlaneOptions } from 'vmchart/effects';
 import type { ManualClock } from 'vmchart/adapters';
 import { manualClock, memoryJournal, memorySecrets, seededEntropy, staticCredentials } from 'vmchart/adapters';
 
+import { operationOf } from '../helpers/routes.ts';
+
 /** A literal answer, or no answer at all. */
 export type Answer =
   | {
@@ -27,29 +29,6 @@ export interface RecordedCall {
   readonly timeoutMs: number | null;
   readonly atMs: number;
 }
-
-const routes: readonly (readonly [string, RegExp, string])[] = [
-  ['POST', /^\/microvms$/, 'RunMicrovm'],
-  ['GET', /^\/microvms$/, 'ListMicrovms'],
-  ['GET', /^\/microvms\/[^/]+$/, 'GetMicrovm'],
-  ['DELETE', /^\/microvms\/[^/]+$/, 'TerminateMicrovm'],
-  ['POST', /^\/microvms\/[^/]+\/suspend$/, 'SuspendMicrovm'],
-  ['POST', /^\/microvms\/[^/]+\/resume$/, 'ResumeMicrovm'],
-  ['POST', /^\/microvms\/[^/]+\/auth-token$/, 'CreateMicrovmAuthToken'],
-  ['POST', /^\/microvms\/[^/]+\/shell-auth-token$/, 'CreateMicrovmShellAuthToken'],
-  ['POST', /^\/microvm-images$/, 'CreateMicrovmImage'],
-  ['GET', /^\/microvm-images$/, 'ListMicrovmImages'],
-  ['GET', /^\/microvm-images\/[^/]+$/, 'GetMicrovmImage'],
-  ['DELETE', /^\/microvm-images\/[^/]+$/, 'DeleteMicrovmImage'],
-  ['GET', /^\/microvm-images\/[^/]+\/versions$/, 'ListMicrovmImageVersions'],
-  ['GET', /^\/microvm-images\/[^/]+\/versions\/[^/]+$/, 'GetMicrovmImageVersion'],
-  ['PATCH', /^\/microvm-images\/[^/]+\/versions\/[^/]+$/, 'UpdateMicrovmImageVersion'],
-  ['DELETE', /^\/microvm-images\/[^/]+\/versions\/[^/]+$/, 'DeleteMicrovmImageVersion'],
-  ['GET', /^\/microvm-images\/[^/]+\/versions\/[^/]+\/builds$/, 'ListMicrovmImageBuilds'],
-  ['GET', /^\/microvm-images\/[^/]+\/versions\/[^/]+\/builds\/[^/]+$/, 'GetMicrovmImageBuild'],
-  ['GET', /^\/managed-microvm-images$/, 'ListManagedMicrovmImages'],
-  ['GET', /^\/managed-microvm-images\/[^/]+\/versions$/, 'ListManagedMicrovmImageVersions'],
-];
 
 /** Answers each operation from its own queue; the last answer of a queue repeats for ever. */
 export class PlaneRecorder implements Http {
@@ -83,8 +62,7 @@ export class PlaneRecorder implements Http {
 
   async send(request: HttpRequest) {
     const { pathname, search } = new URL(request.url);
-    const path = pathname.replace(/^\/2025-09-09/, '');
-    const operation = routes.find(([method, form]) => method === request.method && form.test(path))?.[2];
+    const operation = operationOf(request.method, pathname);
     if (operation === undefined) throw new Error(`no operation is ${request.method} ${pathname}`);
     this.calls.push({
       operation,

@@ -9,6 +9,8 @@ import type { ManualClock } from '../../adapters/index.ts';
 import { VmchartError } from '../../effects/index.ts';
 import type { Entropy, Http, HttpRequest, HttpResponse, Ports } from '../../effects/index.ts';
 
+import { operationOf } from './routes.ts';
+
 /** One request, as the platform saw it. */
 export interface SeenCall {
   readonly operation: string;
@@ -24,22 +26,6 @@ export type Answer =
   | { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> }
   | 'lost'
   | 'refused';
-
-const routes: readonly [string, RegExp, string][] = [
-  ['POST', /^\/microvms$/, 'RunMicrovm'],
-  ['GET', /^\/microvms$/, 'ListMicrovms'],
-  ['GET', /^\/microvms\/[^/]+$/, 'GetMicrovm'],
-  ['DELETE', /^\/microvms\/[^/]+$/, 'TerminateMicrovm'],
-  ['POST', /^\/microvms\/[^/]+\/suspend$/, 'SuspendMicrovm'],
-  ['POST', /^\/microvms\/[^/]+\/resume$/, 'ResumeMicrovm'],
-  ['POST', /^\/microvms\/[^/]+\/auth-token$/, 'CreateMicrovmAuthToken'],
-  ['POST', /^\/microvm-images$/, 'CreateMicrovmImage'],
-  ['GET', /^\/microvm-images$/, 'ListMicrovmImages'],
-  ['GET', /^\/microvm-images\/[^/]+$/, 'GetMicrovmImage'],
-  ['DELETE', /^\/microvm-images\/[^/]+$/, 'DeleteMicrovmImage'],
-  ['GET', /^\/microvm-images\/[^/]+\/versions$/, 'ListMicrovmImageVersions'],
-  ['DELETE', /^\/microvm-images\/[^/]+\/versions\/[^/]+$/, 'DeleteMicrovmImageVersion'],
-];
 
 /** The image ARN of a name, in the account of the scenarios. */
 export function imageArn(name: string): string {
@@ -147,10 +133,8 @@ export class ScriptedPlatform implements Http {
   async send(request: HttpRequest): Promise<HttpResponse> {
     const url = new URL(request.url);
     if (url.pathname.startsWith('/v1/')) return this.#daemon(request, url);
-    const path = url.pathname.replace(/^\/2025-09-09/, '');
-    const route = routes.find(([method, pattern]) => method === request.method && pattern.test(path));
-    if (route === undefined) throw new Error(`no such route: ${request.method} ${request.url}`);
-    const [, , operation] = route;
+    const operation = operationOf(request.method, url.pathname);
+    if (operation === undefined) throw new Error(`no such route: ${request.method} ${request.url}`);
     this.calls.push({
       operation,
       method: request.method,
