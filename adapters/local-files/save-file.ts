@@ -1,10 +1,10 @@
 /** Writing one file that appears only when it is whole. */
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm, stat } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { VmchartError } from '../../effects/index.ts';
 import { localFailure } from './local-failure.ts';
+import { writeAll } from './write-all.ts';
 
 /** A name beside the final one, so that the last step is a rename within one file system. */
 export function besideName(path: string): string {
@@ -33,17 +33,4 @@ export async function saveFile(path: string, content: AsyncIterable<Uint8Array>)
     await rm(part, { force: true });
     throw localFailure(error, what);
   }
-}
-
-/** Writes pieces one after the other. */
-export async function writeAll(file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<number> {
-  let written = 0;
-  for await (const piece of content) {
-    for (let from = 0; from < piece.length;) {
-      const { bytesWritten } = await file.write(piece, from, piece.length - from, written);
-      from += bytesWritten;
-      written += bytesWritten;
-    }
-  }
-  return written;
 }

@@ -8,8 +8,8 @@ import type { DirectoryReport, SkippedMember, UnpackOptions } from '../../effect
 import { chooser } from './choice.ts';
 import { systemCode } from './local-failure.ts';
 import { MemberTree, memberParts, targetParts, touchesGit, unsafeArchive } from './member-rules.ts';
-import { writeAll } from './save-file.ts';
 import { wholeArchive } from './whole-archive.ts';
+import { writeAll } from './write-all.ts';
 
 const defaultMaxBytes = 8 * 1024 ** 3;
 const defaultMaxMembers = 100_000;
