@@ -8,7 +8,7 @@
  * const session = await sandbox.run({ imageIdentifier: 'agentd' });
  * const { stdout } = await session.run('uname -a');
  */
-export { Sandbox } from './effects/index.ts';
+export { Sandbox } from './effects/lifecycle/sandbox.ts';
 export type {
   AdoptRequest,
   LifecycleChange,
@@ -20,7 +20,7 @@ export type {
   TeardownReport,
   TerminateOptions,
 } from './effects/index.ts';
-export { Session } from './effects/index.ts';
+export { Session } from './effects/session/session.ts';
 export type {
   Command,
   ExecResult,
@@ -30,21 +30,19 @@ export type {
   SessionOptions,
   StartOptions,
 } from './effects/index.ts';
-export { ControlPlane } from './effects/index.ts';
-export { VmchartError, errorCodes, isRetryable, allWireKinds as wireKinds } from './effects/index.ts';
-export { adaptiveSchedules, controlPlaneActors, leaked, referenceSchedules } from './effects/index.ts';
-export { ensureRunning, useSandbox, withSandbox } from './effects/index.ts';
-export { isBilling, isLive, isReachable, isResumable, isTerminal } from './effects/index.ts';
+export { ControlPlane } from './effects/control-plane/control-plane.ts';
+export { VmchartError, errorCodes, isRetryable, allWireKinds as wireKinds } from './effects/errors.ts';
+export { controlPlaneActors } from './effects/lifecycle/actors.ts';
+export { adaptiveSchedules, referenceSchedules } from './effects/lifecycle/schedules.ts';
+export { leaked } from './effects/lifecycle/teardown.ts';
+export { ensureRunning, useSandbox, withSandbox } from './effects/lifecycle/scopes.ts';
+export { isBilling, isLive, isReachable, isResumable, isTerminal } from './effects/lifecycle/predicates.ts';
 export type { Clock, Credentials, Entropy, Http, Journal, Ports, Secrets } from './effects/index.ts';
-export {
-  initialSnapshot,
-  restore,
-  sandboxEvents,
-  sandboxMachine,
-  specVariables,
-  substateOf,
-  vmStates,
-} from './machines/index.ts';
+export { vmStates } from './machines/records.ts';
+export { sandboxEvents } from './machines/sandbox-events.ts';
+export { restore } from './machines/sandbox-record.ts';
+export { initialSnapshot, specVariables, substateOf } from './machines/sandbox-view.ts';
+export { sandboxMachine } from './machines/sandbox.ts';
 export type {
   Cause,
   ErrorKind,
@@ -58,5 +56,6 @@ export type {
   VmState,
   WireKind,
 } from './machines/index.ts';
-export { awsPorts, manualClock, systemClock } from './adapters/index.ts';
+export { awsPorts } from './adapters/aws-ports.ts';
+export { manualClock, systemClock } from './adapters/clock.ts';
 export type { AwsPortsOptions, ManualClock } from './adapters/index.ts';

@@ -1,6 +1,6 @@
 /** Waiting for an image build, and seeing one that never started (TRAP-2, `client-behaviour.md` 3.7). */
 import { initialTransition, transition } from 'xstate';
-import { imageBuildMachine } from '../../machines/index.ts';
+import { imageBuildMachine } from '../../machines/image-build.ts';
 import type { ImageBuildEvent } from '../../machines/index.ts';
 import { VmchartError } from '../errors.ts';
 import { diagnoseFailedBuild } from './build-diagnosis.ts';

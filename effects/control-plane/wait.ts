@@ -1,6 +1,6 @@
 /** Waiting for a state: one algorithm for VMs and images (`client-behaviour.md` 3.3; FC-118, FC-119). */
 import type { VmState } from '../../machines/index.ts';
-import { parseVmState } from '../../machines/index.ts';
+import { parseVmState } from '../../machines/records.ts';
 import { VmchartError } from '../errors.ts';
 import type { Clock, Entropy } from '../ports.ts';
 import type { CallOptions } from './caller.ts';

@@ -1,7 +1,7 @@
 /** The effects as actors of the lifecycle machine, for a host that runs XState in one process. */
 import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
-import { recordAfter, recordOf } from '../../machines/index.ts';
+import { recordAfter, recordOf } from '../../machines/sandbox-record.ts';
 import type { CallKind, EffectInput, Outcome } from '../../machines/index.ts';
 import { ControlPlane } from '../control-plane/control-plane.ts';
 import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';

@@ -1,5 +1,6 @@
 /** Taking over a VM that somebody else launched: one read, and nothing is taken on trust (`client-behaviour.md` 2.12). */
-import { adopt, parseVmState } from '../../machines/index.ts';
+import { parseVmState } from '../../machines/records.ts';
+import { adopt } from '../../machines/sandbox-record.ts';
 import type { MicrovmDescription, SandboxInput } from '../../machines/index.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { VmchartError } from '../errors.ts';

@@ -1,5 +1,5 @@
 /** The lifecycle machine with its actors, shared by all lives that have the same ports and ask for nothing special. */
-import { sandboxMachine } from '../../machines/index.ts';
+import { sandboxMachine } from '../../machines/sandbox.ts';
 import { ControlPlane } from '../control-plane/control-plane.ts';
 import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
 import type { Ports } from '../ports.ts';

@@ -1,5 +1,6 @@
 /** What can be read of a sandbox at any time, without a call. */
-import { recordOf, substateOf } from '../../machines/index.ts';
+import { recordOf } from '../../machines/sandbox-record.ts';
+import { substateOf } from '../../machines/sandbox-view.ts';
 import type { Cause, JournalRecord, MicrovmDescription, SandboxContext, VmState } from '../../machines/index.ts';
 import type { Clock } from '../ports.ts';
 import type { SandboxActor } from './command-desk.ts';

@@ -2,7 +2,9 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { createActor } from 'xstate';
 import type { InspectionEvent, Observer } from 'xstate';
-import { answerTo, initialSnapshot, restore, sandboxEvents } from '../../machines/index.ts';
+import { sandboxEvents } from '../../machines/sandbox-events.ts';
+import { restore } from '../../machines/sandbox-record.ts';
+import { answerTo, initialSnapshot } from '../../machines/sandbox-view.ts';
 import type {
   JournalRecord,
   SandboxEvents,

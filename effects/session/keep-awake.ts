@@ -1,7 +1,7 @@
 /** Keeps a VM awake in the background, by the machine in `machines/keep-awake.ts`. */
 import { createActor, fromPromise } from 'xstate';
 import type { KeepAwakeEnd, KeepAwakePolicy, PollOutcome } from '../../machines/index.ts';
-import { keepAwakeMachine } from '../../machines/index.ts';
+import { keepAwakeMachine } from '../../machines/keep-awake.ts';
 import { VmchartError, fromRecord, toVmchartError } from '../errors.ts';
 import { checkedDurationMs } from './deadline.ts';
 import { readHealth } from './health.ts';

@@ -1,7 +1,7 @@
 /** Follows the output of one command across cuts, by the machine in `machines/output-stream.ts`. */
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
-import { outputStreamMachine } from '../../machines/index.ts';
+import { outputStreamMachine } from '../../machines/output-stream.ts';
 import type { HttpStream } from '../ports.ts';
 import { VmchartError, fromRecord, toVmchartError } from '../errors.ts';
 import { checkedDurationMs, linkSignals } from './deadline.ts';
@@ -130,6 +130,7 @@ export class OutputStream implements AsyncIterable<ExecEvent> {
   async #attach(signal: AbortSignal): Promise<HttpStream | null> {
     const { backoffMs, cursor } = this.#actor.getSnapshot().context;
     if (backoffMs > 0) await this.#transport.sleep(backoffMs, signal);
+    await this.#transport.untilAwake(signal);
     try {
       const stream = await this.#transport.openStream(
         {

@@ -2,7 +2,12 @@
 import { createActor, fromPromise } from 'xstate';
 import type { Actor } from 'xstate';
 import type { MintInput, MintOutcome } from '../../machines/index.ts';
-import { defaultRefreshAfterMs, maxTokenLifetimeMs, proxyTokenMachine, tokenCovers } from '../../machines/index.ts';
+import {
+  defaultRefreshAfterMs,
+  maxTokenLifetimeMs,
+  proxyTokenMachine,
+  tokenCovers,
+} from '../../machines/proxy-token.ts';
 import type { Clock } from '../ports.ts';
 import { VmchartError, toVmchartError } from '../errors.ts';
 import type { TokenMinter } from './token-minter.ts';
