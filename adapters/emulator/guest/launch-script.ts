@@ -48,14 +48,19 @@ function rights({ uid, gid }: LaunchRequest, ownUsers: boolean): string[] {
   return options;
 }
 
+/** The descriptor on which a program with a writable standard input finds it before it starts. */
+export const stdinDescriptor = 4;
+
 /**
  * The text. It is read from standard input, reports its process id on descriptor 3, waits there for a line, and
  * becomes the program.
  *
- * @param stdinPath - what the program reads from, as the VM names it
+ * A writable standard input is an empty here-document, which is a pipe, so that only the program itself holds its
+ * read end. Whoever launches it opens the other end while it waits.
+ *
  * @param ownUsers - whether the users of the VM are its own
  */
-export function launchScript(request: LaunchRequest, stdinPath: string, tools: Tools, ownUsers: boolean): string {
+export function launchScript(request: LaunchRequest, tools: Tools, ownUsers: boolean): string {
   const entries = Object.entries(request.env);
   const carried = entries.filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !notForShells.test(name));
   const others = entries.filter((entry) => !carried.includes(entry));
@@ -73,9 +78,9 @@ export function launchScript(request: LaunchRequest, stdinPath: string, tools: T
     `cd ${quote(request.cwd)} 2>/dev/null || { echo cwd >&3; exit 1; }`,
     'umask 022',
     ...carried.map(([name, value]) => `export ${name}=${quote(value)}`),
-    `exec 4<${quote(stdinPath)}`,
+    request.stdin ? `exec ${stdinDescriptor}<<'END'\nEND` : `exec ${stdinDescriptor}</dev/null`,
     'echo "$$" >&3; read -r go <&3; exec 3>&-',
-    `exec ${command.map(quote).join(' ')} <&4 4<&-`,
+    `exec ${command.map(quote).join(' ')} <&${stdinDescriptor} ${stdinDescriptor}<&-`,
     '',
   ].join('\n');
 }

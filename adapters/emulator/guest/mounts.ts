@@ -75,10 +75,9 @@ const field = (path: string): string =>
  * The mount table of a VM, in the format of `fstab`, in the order in which it has to be mounted.
  *
  * @param root - the directory on the host that becomes the root of the VM
- * @param io - the directory on the host with the pipes that programs of the VM open by name
  * @param bootId - the file on the host that a VM reads as its boot id; `null`: the kernel's own
  */
-export function mountTable(view: SharedView, root: string, io: string, bootId: string | null): string {
+export function mountTable(view: SharedView, root: string, bootId: string | null): string {
   const line = (source: string, target: string, type: string, options: string): string =>
     `${field(source)} ${field(target)} ${type} ${options} 0 0\n`;
   const proc = join(root, 'proc');
@@ -88,7 +87,6 @@ export function mountTable(view: SharedView, root: string, io: string, bootId: s
     line('proc', proc, 'proc', 'nosuid,nodev,noexec'),
     ...devices.map((name) => line(`/dev/${name}`, join(root, 'dev', name), 'none', 'bind')),
     line('tmpfs', join(root, 'dev/shm'), 'tmpfs', 'nosuid,nodev,mode=1777'),
-    line(io, join(root, ioDirectory), 'none', 'bind,ro'),
     // Root of the VM is root of the host as far as these files can tell.
     ...['sys', 'sysrq-trigger', 'irq', 'bus']
       .filter((name) => existsSync(join('/proc', name)))
@@ -96,6 +94,3 @@ export function mountTable(view: SharedView, root: string, io: string, bootId: s
     bootId === null ? '' : line(bootId, join(proc, 'sys/kernel/random/boot_id'), 'none', 'bind,ro'),
   ].join('');
 }
-
-/** Where a VM finds the pipes of `io`. */
-export const ioDirectory = '/dev/.io';

@@ -1,16 +1,15 @@
 /** The processes of a VM in namespaces of its own (`lifecycle.md`, "Processes as VMs on Linux"). */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitOf, groupMembers, signalGroup } from './child-process.ts';
 import { createGate } from './gate.ts';
-import { launchScript } from './launch-script.ts';
-import { ioDirectory } from './mounts.ts';
-import { openInput } from './pipes.ts';
-import type { InputPipe, PipeStock } from './pipes.ts';
+import { launchScript, stdinDescriptor } from './launch-script.ts';
+import { openWriterOf } from './pipes.ts';
+import type { PipeStock, PipeWriter } from './pipes.ts';
 import { isAlive, isStopped, onlyChild, readProcess, readProcesses } from './proc-table.ts';
 import type { ProcessRow } from './proc-table.ts';
 import { checkLaunch } from './launch-check.ts';
@@ -101,21 +100,12 @@ export function createNamespacedProcesses(
     return fd;
   };
 
-  /** A named pipe that the program will open as its standard input. */
-  const openStdin = async (): Promise<{ pipe: InputPipe; vmPath: string }> => {
-    const name = String((count += 1));
-    const path = join(directory.io, name);
-    renameSync(await pipes.take(), path);
-    return { pipe: openInput(path), vmPath: `${ioDirectory}/${name}` };
-  };
-
   const start = async (request: LaunchRequest): Promise<VmProcess> => {
     checkLaunch(files, request, kit.ownUsers);
     const vm = await begun();
     const stdout = await pipes.output();
     const stderr = await pipes.output();
-    const stdin = request.stdin ? await openStdin() : null;
-    const script = scriptFile(launchScript(request, stdin?.vmPath ?? '/dev/null', kit.tools, kit.ownUsers));
+    const script = scriptFile(launchScript(request, kit.tools, kit.ownUsers));
     const wrapper = spawn(kit.tools.setpriv, vm.enter([kit.tools.setsid, kit.tools.sh]), {
       detached: true,
       env: {},
@@ -128,24 +118,31 @@ export function createNamespacedProcesses(
     const channel = wrapper.stdio[3] as Socket;
     channel.on('error', () => undefined);
     const word = await introduction(channel);
-    stdin?.pipe.handedOver();
-    if (!/^[1-9][0-9]*$/.test(word)) {
+    const fail = (why: string): never => {
       channel.destroy();
       for (const { reader } of [stdout, stderr]) reader.close();
-      stdin?.pipe.writer.close();
-      throw new LaunchFailure(word === 'cwd' ? `no such directory: ${request.cwd}` : 'the process did not start');
+      throw new LaunchFailure(why);
+    };
+    if (!/^[1-9][0-9]*$/.test(word)) {
+      fail(word === 'cwd' ? `no such directory: ${request.cwd}` : 'the process did not start');
     }
     // It waits for our line, so it is there to be found.
-    const leader = onlyChild(wrapper.pid ?? 0);
+    const leader = onlyChild(wrapper.pid ?? 0) ?? fail('the process did not start');
+    let stdin: PipeWriter | null = null;
+    try {
+      if (request.stdin) stdin = openWriterOf(leader, stdinDescriptor);
+    } catch {
+      fail("this system's shell makes no pipe for standard input");
+    }
     channel.end('go\n');
     const pid = Number(word);
     return {
       pid,
-      stdin: stdin?.pipe.writer ?? null,
+      stdin,
       stdout: stdout.reader,
       stderr: stderr.reader,
       exit,
-      signalGroup: (signal) => leader !== null && signalGroup(leader, signal, pid, tableOf(vm)),
+      signalGroup: (signal) => signalGroup(leader, signal, pid, tableOf(vm)),
       groupMembers: () => groupMembers(pid, tableOf(vm)),
     };
   };

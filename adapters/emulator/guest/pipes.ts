@@ -5,7 +5,7 @@
  * So the pipes are FIFOs, opened at both ends and unlinked at once; a stock of them is made ahead, many in one call.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openReader } from './pipe-reader.ts';
@@ -67,6 +67,15 @@ function pipeWriter(fd: number): PipeWriter {
       closed = true;
     },
   };
+}
+
+/** Opens the write end of a pipe whose read end another process holds under that descriptor. Throws when it is none. */
+export function openWriterOf(pid: number, descriptor: number): PipeWriter {
+  // The kernel opens the very pipe again, the other way round.
+  const fd = openSync(`/proc/${pid}/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);
+  if (fstatSync(fd).isFIFO()) return pipeWriter(fd);
+  closeSync(fd);
+  throw new Error('not a pipe');
 }
 
 /** Opens the FIFO `path` for writing. A reader that opens it from now on does not wait. */

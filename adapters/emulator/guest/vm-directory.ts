@@ -2,7 +2,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { lstat, chmod, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { devices, ioDirectory } from './mounts.ts';
+import { devices } from './mounts.ts';
 import type { SharedView } from './mounts.ts';
 
 /** Absolute paths on the host. */
@@ -10,8 +10,6 @@ export interface VmDirectory {
   readonly path: string;
   /** What the VM sees as `/`, but for what is mounted over it inside. */
   readonly root: string;
-  /** Pipes that programs of the VM open by name. */
-  readonly io: string;
 }
 
 const ownDirectories: Readonly<Record<string, number>> = {
@@ -65,7 +63,7 @@ function makeMountPoints(root: string, view: SharedView): void {
     }
   }
   for (const [path, target] of Object.entries(view.links)) symlinkSync(target, join(root, path));
-  for (const path of ['proc', 'dev/shm', ioDirectory]) mkdirSync(join(root, path), { recursive: true });
+  for (const path of ['proc', 'dev/shm']) mkdirSync(join(root, path), { recursive: true });
   for (const name of devices) writeFileSync(join(root, 'dev', name), '');
   symlinkSync('/proc/self/fd', join(root, 'dev/fd'));
   for (const [fd, name] of ['stdin', 'stdout', 'stderr'].entries()) {
@@ -80,14 +78,12 @@ function makeMountPoints(root: string, view: SharedView): void {
  */
 export function makeVmDirectory(path: string, view: SharedView | null): VmDirectory {
   const root = join(path, 'root');
-  const io = join(path, 'io');
   mkdirSync(path, { mode: 0o700 });
   makeDirectory(root, 0o755);
-  mkdirSync(io, { mode: 0o700 });
   for (const [name, mode] of Object.entries(ownDirectories)) makeDirectory(join(root, name), mode);
   copySettings(join(root, 'etc'));
   if (view !== null) makeMountPoints(root, view);
-  return { path, root, io };
+  return { path, root };
 }
 
 /** Gives us back the rights over directories that a VM closed to everybody. */

@@ -87,7 +87,7 @@ export async function createVmNamespace(
   const { tools, ownUsers } = kit;
   const bootId = machineId === null ? null : join(directory.path, 'boot_id');
   if (bootId !== null) writeFileSync(bootId, `${machineId?.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}\n`);
-  writeFileSync(join(directory.path, 'fstab'), mountTable(kit.view, directory.root, directory.io, bootId));
+  writeFileSync(join(directory.path, 'fstab'), mountTable(kit.view, directory.root, bootId));
   const namespaces = [
     ...(ownUsers ? ['--user', '--map-root-user'] : []),
     '--mount',
