@@ -63,7 +63,7 @@ export interface Counterexample {
 /** What an exploration found out about one property. */
 export interface PropertyResult {
   readonly id: string;
-  readonly kind: Property<unknown, unknown, unknown>['kind'] | 'reachable' | 'proof' | 'table';
+  readonly kind: Property<unknown, unknown, unknown>['kind'] | 'reachable' | 'proof' | 'structure';
   readonly requirement: string | null;
   readonly says: string;
   readonly level: number;

@@ -15,12 +15,18 @@ export interface ProofObligation {
   readonly effect: string | null;
   readonly says: string;
   readonly smt2: string;
+  /** The same without what is to be shown: satisfiable, unless the proof is about nothing. */
+  readonly premise: string;
 }
 
 /** What became of an obligation. */
 export interface ProofResult {
   readonly id: string;
+  readonly effect: string | null;
+  readonly says: string;
   readonly proved: boolean;
+  /** Whether there is a case at all that the proof speaks about. */
+  readonly possible: boolean;
   /** The state before (and after) in which the proof fails, as the solver wrote it. */
   readonly counterexample: string | null;
 }
@@ -126,24 +132,32 @@ function effectName({ effects }: Symspec, place: number): string {
 export function proofObligations(spec: Symspec): ProofObligation[] {
   const invariants = invariantsOf(spec);
   const after = afterStep(spec);
-  const obligation = (id: string, effect: string | null, says: string, body: readonly string[]): ProofObligation => ({
-    id,
-    effect,
-    says,
-    smt2: [...declarations(spec), ...body, '(check-sat)'].join('\n'),
-  });
+  const obligation = (
+    id: string,
+    effect: string | null,
+    says: string,
+    given: readonly string[],
+    shown: string,
+  ): ProofObligation => {
+    const premise = [...declarations(spec), ...given];
+    return {
+      id,
+      effect,
+      says,
+      smt2: [...premise, `(assert (not ${shown}))`, '(check-sat)'].join('\n'),
+      premise: [...premise, '(check-sat)'].join('\n'),
+    };
+  };
   return [
-    obligation('initially', null, 'the invariants hold at the start', [
-      ...initialValues(spec),
-      `(assert (not ${conjunction(invariants)}))`,
-    ]),
+    obligation('initially', null, 'The invariants hold at the start.', initialValues(spec), conjunction(invariants)),
     ...spec.effects.map((effect, place) =>
-      obligation(`kept by ${effectName(spec, place)}`, effect.id, effect.says, [
-        `(assert ${conjunction(invariants)})`,
-        `(assert ${toSmt(effect.when)})`,
-        ...stepRelation(spec, effect),
-        `(assert (not ${conjunction(invariants, after)}))`,
-      ]),
+      obligation(
+        `kept by ${effectName(spec, place)}`,
+        effect.id,
+        effect.says,
+        [`(assert ${conjunction(invariants)})`, `(assert ${toSmt(effect.when)})`, ...stepRelation(spec, effect)],
+        conjunction(invariants, after),
+      ),
     ),
   ];
 }
@@ -170,10 +184,12 @@ export function toSmtLib(spec: Symspec): string {
  */
 export async function proveInductive(spec: Symspec, solver: SmtSolver): Promise<ProofResult[]> {
   const results: ProofResult[] = [];
-  for (const { id, smt2 } of proofObligations(spec)) {
+  for (const { id, effect, says, smt2, premise } of proofObligations(spec)) {
     const { verdict, model } = await solver.check(smt2);
     if (verdict === 'unknown') throw new ModelError('limit', `the solver could not decide whether '${id}'`);
-    results.push({ id, proved: verdict === 'unsat', counterexample: model === null ? null : readModel(spec, model) });
+    const possible = (await solver.check(premise)).verdict === 'sat';
+    const counterexample = model === null ? null : readModel(spec, model);
+    results.push({ id, effect, says, proved: verdict === 'unsat', possible, counterexample });
   }
   return results;
 }

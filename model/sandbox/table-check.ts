@@ -83,17 +83,19 @@ function entries(cell: Cell): [string | null, string][] {
 
 /** Collects what the machine does in each cell. Feed it every step of an exploration, then ask for the results. */
 export class TableCheck {
-  private readonly cells = new Map<string, CellResult>();
+  private readonly cells = new Map<string, CellResult[]>();
 
   /** @param policy the options under which the machine is explored; they change some cells */
   constructor(policy: Partial<SandboxPolicy> = {}) {
     const changed = Object.entries(policy).flatMap(([option, value]) => optionCells[`${option}: ${value}`] ?? []);
     const add = (table: CellResult['table'], state: string, event: CellResult['event'], cell: Cell): void => {
       const option = changed.find(({ substates, event: of }) => substates.includes(state) && of === event);
-      for (const [condition, expected] of entries(option?.cell ?? cell)) {
-        const result = { table, state, event, condition, expected, witnesses: 0, found: null, holds: false };
-        this.cells.set([table, state, event, condition].join(), result);
-      }
+      this.cells.set(
+        [table, state, event].join(),
+        entries(option?.cell ?? cell).map(([condition, expected]) => {
+          return { table, state, event, condition, expected, witnesses: 0, found: null, holds: false };
+        }),
+      );
     };
     for (const { substates, cells } of commandTable) {
       for (const state of substates) for (const event of commandTypes) add('commands', state, event, cells[event]);
@@ -117,17 +119,18 @@ export class TableCheck {
 
   /** Every cell. */
   results(): readonly CellResult[] {
-    return [...this.cells.values()];
+    return [...this.cells.values()].flat();
   }
 
   private compare(table: CellResult['table'], state: string, event: CellResult['event'], step: SandboxStep): void {
-    for (const [key, cell] of this.cells) {
-      if (cell.table !== table || cell.state !== state || cell.event !== event) continue;
-      if (cell.condition !== null && conditions[cell.condition]?.(step) !== true) continue;
+    const key = [table, state, event].join();
+    const judged = (this.cells.get(key) ?? []).map((cell) => {
+      if (cell.condition !== null && conditions[cell.condition]?.(step) !== true) return cell;
       const found = table === 'commands' ? answerTo(step) : effectOf(step, cell.expected);
       const differs = cell.found ?? (found === cell.expected ? null : found);
-      this.cells.set(key, { ...cell, witnesses: cell.witnesses + 1, found: differs, holds: differs === null });
-    }
+      return { ...cell, witnesses: cell.witnesses + 1, found: differs, holds: differs === null };
+    });
+    this.cells.set(key, judged);
   }
 }
 

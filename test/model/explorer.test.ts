@@ -94,12 +94,12 @@ describe('the explorer', () => {
   });
 
   test('a step carries the actors that it starts and stops and the events that it emits', () => {
-    const steps = replay(door, undefined, [
-      { type: 'OPEN' },
-      { type: 'CLOSE' },
-      { type: 'LOCK' },
-      { type: 'OPEN' },
-      doneEvent('unlock', 'key'),
+    const steps = replay(doorSystem, doorSystem.initial()[0]!, [
+      ['', { type: 'OPEN' }],
+      ['', { type: 'CLOSE' }],
+      ['', { type: 'LOCK' }],
+      ['', { type: 'OPEN' }],
+      ['', doneEvent('unlock', 'key')],
     ]);
     expect(steps.map(({ effects }) => effects)).toEqual([
       { started: [], stopped: [], emitted: [{ type: 'CREAK' }] },
@@ -115,16 +115,17 @@ describe('the explorer', () => {
     expect(complete).toBe(false);
     expect(violation?.steps.map(({ what, state }) => `${what} → ${state}`)).toEqual(['lock → locked', 'kick → open']);
     expect(properties).toEqual([expect.objectContaining({ id: 'no-force', holds: false, counterexample: violation })]);
-    const steps = replay(door, undefined, violation?.steps.map(({ event }) => event) ?? []);
-    expect(firstViolation([neverByForce], 'no-force', steps)).toEqual({ step: 2, event: 'KICK' });
+    const path = violation?.steps.map(({ what, event }) => [what, event] as const) ?? [];
+    const steps = replay(doorSystem, doorSystem.initial()[0]!, path);
+    expect(firstViolation([neverByForce], 'no-force', steps)).toEqual({ step: 2, label: 'kick' });
     expect(firstViolation([neverByForce], 'no-force', steps.slice(0, 1))).toBeNull();
     expect(scenarioText(violation!)).toBe(
       [
         'no-force is violated: A locked door opens only after it was unlocked.',
-        '  start    closed',
-        '  1. visitor lock',
+        '     start    closed',
+        '  1. visitor  lock',
         '              → locked',
-        '  2. visitor kick',
+        '  2. visitor  kick',
         '              → open',
       ].join('\n'),
     );
@@ -132,14 +133,15 @@ describe('the explorer', () => {
 
   test('the pasted test names the property, replays the events and judges them', () => {
     const { violation } = explore(doorSystem, { properties: [neverByForce] });
-    const source = {
-      module: './door.ts',
-      machine: 'door',
-      properties: { module: './door-properties.ts', name: 'doorProperties' },
-    };
-    const text = scenarioTest(violation!, source);
-    expect(text).toContain(`import { door } from './door.ts';`);
-    expect(text).toContain(`{"type":"KICK"}`);
+    const text = scenarioTest(violation!, {
+      imports: [`import { doorProperties, doorSystem } from './door.ts';`],
+      system: 'doorSystem',
+      start: (index) => `doorSystem.initial()[${index}]`,
+      properties: 'doorProperties',
+    });
+    expect(text).toContain(`import { doorProperties, doorSystem } from './door.ts';`);
+    expect(text).toContain(`["kick", {"type":"KICK"}],`);
+    expect(text).toContain(`replay(doorSystem, doorSystem.initial()[0], [`);
     expect(text).toContain(`expect(firstViolation(doorProperties, "no-force", steps)).toBeNull();`);
   });
 
