@@ -1,6 +1,6 @@
 /** Where AWS credentials come from: given, environment, shared profile files, or the default chain. */
 import type { Credentials, CredentialsProvider } from '../effects/index.ts';
-import { VmchartError } from '../effects/index.ts';
+import { VmchartError } from '../effects/errors.ts';
 import { readProfile } from './shared-profile.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { rootCertificates } from 'node:tls';
 import type { HttpsProxyAgent } from 'https-proxy-agent';
-import { VmchartError } from '../effects/index.ts';
+import { VmchartError } from '../effects/errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,5 @@
 /** Failures without an answer, told apart by whether anything was sent. */
-import { VmchartError } from '../effects/index.ts';
+import { VmchartError } from '../effects/errors.ts';
 import type { HttpRequest } from '../effects/index.ts';
 
 /** Codes of failures that happen before the first byte of a request leaves. */

@@ -1,9 +1,8 @@
 /** HTTP by `got`, loaded on the first request. */
 import { Readable } from 'node:stream';
 import type { Got, Request as GotStream, Response } from 'got';
-import { VmchartError } from '../effects/index.ts';
+import { VmchartError } from '../effects/errors.ts';
 import type { Http, HttpBody, HttpRequest, HttpResponse, HttpStream } from '../effects/index.ts';
-import { agentsFor } from './http-agents.ts';
 import type { AgentOptions, Agents } from './http-agents.ts';
 import { toTransportError } from './http-errors.ts';
 
@@ -106,7 +105,10 @@ export function gotHttp(options: GotHttpOptions = {}): Http {
   let loading: Promise<Tools> | undefined;
 
   const load = async () => {
-    loading ??= Promise.all([import('got'), agentsFor(options)]).then(
+    loading ??= Promise.all([
+      import('got'),
+      import('./http-agents.ts').then(({ agentsFor }) => agentsFor(options)),
+    ]).then(
       ([{ got }, agents]) => ({
         agents,
         got: got.extend({

@@ -6,7 +6,7 @@ import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { WebSocket } from 'ws';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import { sandboxEvents, type SandboxCommand } from '../machines/index.ts';
-import { VmchartError } from '../effects/index.ts';
+import { VmchartError } from '../effects/errors.ts';
 import type { TraceEntry } from './trace/entry.ts';
 import { inspectInto, type InspectionOptions } from './trace/inspection.ts';
 import type { Feed } from './ui/wire.ts';

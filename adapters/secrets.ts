@@ -2,7 +2,7 @@
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { VmchartError } from '../effects/index.ts';
+import { VmchartError } from '../effects/errors.ts';
 import type { Secrets } from '../effects/index.ts';
 
 /** Secrets that end with the process. Their holder shows nothing when it is printed. */

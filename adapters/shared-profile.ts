@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { VmchartError } from '../effects/index.ts';
+import { VmchartError } from '../effects/errors.ts';
 import type { Credentials } from '../effects/index.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

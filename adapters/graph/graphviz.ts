@@ -1,6 +1,6 @@
 /** Graphviz, compiled to WebAssembly: loaded with the first picture, then kept. */
 import type { Graphviz } from '@hpcc-js/wasm-graphviz';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 
 let loading: Promise<Graphviz> | null = null;
 

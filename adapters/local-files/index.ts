@@ -1,6 +1,6 @@
 /** The local disk, as transfers of files and directories need it. */
 import { open } from 'node:fs/promises';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 import type { LocalFile, LocalFiles } from '../../effects/index.ts';
 import { localFailure } from './local-failure.ts';
 import { saveFile } from './save-file.ts';

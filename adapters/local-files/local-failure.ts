@@ -1,5 +1,5 @@
 /** Failures of the local disk as errors of ours. */
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 import type { ErrorKind } from '../../machines/index.ts';
 
 const kindOfCode: Readonly<Record<string, readonly [ErrorKind, string]>> = {

@@ -4,7 +4,7 @@
  * They are stricter than they need to be for most archives: an absolute name is refused and not shortened, and no
  * member may pass through a link, not even one that stays inside.
  */
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 
 /** Makes the error that names a member and what is wrong with it. */
 export function unsafeArchive(member: string, why: string): VmchartError {

@@ -1,7 +1,7 @@
 /** Putting an unpacked tree into its place. */
 import { chmod, lstat, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 
 /**
  * Moves a tree to its final place: in one step where nothing is there yet, else member by member over what is there,

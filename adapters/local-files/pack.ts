@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Header, Pack } from 'tar-stream';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 import type { LocalDirectory, PackOptions, SkippedMember } from '../../effects/index.ts';
 import { localFailure } from './local-failure.ts';
 import { walk } from './walk.ts';

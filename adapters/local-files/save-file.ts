@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 import { localFailure } from './local-failure.ts';
 import { writeAll } from './write-all.ts';
 

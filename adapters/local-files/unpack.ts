@@ -6,7 +6,7 @@
  */
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 import type { DirectoryReport, UnpackOptions } from '../../effects/index.ts';
 import { localFailure } from './local-failure.ts';
 import { moveInto } from './move-into.ts';

@@ -3,7 +3,7 @@ import { link, mkdir, open, symlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Extract } from 'tar-stream';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 import type { DirectoryReport, SkippedMember, UnpackOptions } from '../../effects/index.ts';
 import { chooser } from './choice.ts';
 import { systemCode } from './local-failure.ts';

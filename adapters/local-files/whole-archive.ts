@@ -1,5 +1,5 @@
 /** Archives that end where an archive ends. */
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 
 const blockBytes = 512;
 

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 import type { Session } from '../../effects/index.ts';
 import { agentsFor } from '../http-agents.ts';
 import type { AgentOptions } from '../http-agents.ts';

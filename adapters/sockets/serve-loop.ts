@@ -1,7 +1,7 @@
 /** Accepts local connections, one task for each, until it is stopped; then lets the open ones come to their end. */
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 
 /** Where to listen, and when to stop. */
 export interface ListenOptions {

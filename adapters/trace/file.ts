@@ -1,6 +1,6 @@
 /** A recording: one line that says what it is, then one entry a line. */
 import { createWriteStream } from 'node:fs';
-import { VmchartError } from '../../effects/index.ts';
+import { VmchartError } from '../../effects/errors.ts';
 import { entriesOfCounterexample, findCounterexample } from './counterexample.ts';
 import type { Tell, TraceEntry } from './entry.ts';
 

@@ -1,6 +1,6 @@
 /** Copies between this machine and a kept VM. */
 import { basename } from 'node:path';
-import { VmchartError } from '../../../effects/index.ts';
+import { VmchartError } from '../../../effects/errors.ts';
 import type { DirectoryReport, Session } from '../../../effects/index.ts';
 import type { Places } from '../arguments/places.ts';
 import { landingPlace } from '../arguments/places.ts';

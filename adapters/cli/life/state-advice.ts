@@ -1,5 +1,5 @@
 /** What to type when a command has no place in the state that a kept VM is in. */
-import { VmchartError } from '../../../effects/index.ts';
+import { VmchartError } from '../../../effects/errors.ts';
 import type { RequirementId } from '../../../machines/index.ts';
 import { CliError } from '../cli-error.ts';
 
