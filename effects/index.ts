@@ -54,6 +54,7 @@ export type {
   SkippedMember,
   UnpackOptions,
 } from './session/local-files.ts';
+export type { DeadlinePolicy } from './session/countdown.ts';
 export { bounded } from './session/deadline.ts';
 export type { Bounds } from './session/deadline.ts';
 export { guestHeaders, guestOrigin, openGuest } from './session/guest-http.ts';

@@ -1,5 +1,5 @@
 /** The inside of a sandbox's VM: its one session, and the secrets that open it. */
-import type { SealedLaunch } from '../../machines/index.ts';
+import type { SealedLaunch, VmState } from '../../machines/index.ts';
 import type { EgressPosture } from '../control-plane/connectors.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { VmchartError } from '../errors.ts';
@@ -86,6 +86,12 @@ export class Inside {
   /** STATE-8: the proxy token of before the suspend is not used again. */
   rebind(endpoint: string | null): void {
     if (endpoint !== null) this.#session?.rebind(endpoint);
+  }
+
+  /** While the VM sleeps the session holds still: a poll could wake it. */
+  heed(state: VmState): void {
+    if (state === 'SUSPENDING' || state === 'SUSPENDED') this.#session?.pause();
+    else if (state === 'RUNNING') this.#session?.unpause();
   }
 
   /** Rejects what is in flight and whatever comes later. */

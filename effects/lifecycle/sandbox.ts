@@ -430,6 +430,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     this.#abandonment.microvmId = snapshot.context.microvmId;
     this.#abandonment.lifecycle = snapshot.context.lifecycle;
     const change = this.tellChange(snapshot);
+    if (change !== null) this.#inside.heed(change.to);
     if (change !== null && !isLive(change.to)) this.#inside.close();
   }
 

@@ -1,6 +1,6 @@
 /** One command in the VM, addressed by its id alone: a handle can be made anew in another process. */
-import type { Clock } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
+import { Countdown } from './countdown.ts';
 import { checkedDurationMs } from './deadline.ts';
 import { isBoolean, isNumber, objectIn, optional, required } from './decode.ts';
 import type { ExecEvent } from './exec-events.ts';
@@ -175,24 +175,28 @@ export class ExecHandle {
    */
   async wait(options: WaitOptions = {}): Promise<ExecResult> {
     const waitMs = checkedDurationMs('waitMs', options.waitMs ?? defaultExecWaitMs);
+    return await this.waitWithin(new Countdown(this.transport, waitMs, 'wall', true), options);
+  }
+
+  /** Polls until the command has ended or a countdown has. A VM that is suspended is not polled. */
+  async waitWithin(countdown: Countdown, options: Omit<WaitOptions, 'waitMs'> = {}): Promise<ExecResult> {
     const schedule = options.poll ?? this.#poll;
-    const clock: Clock = this.transport.clock;
-    const deadline = clock.now() + waitMs;
     let phase = 'unknown';
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await this.poll(options);
-        if (result.done) return result;
-        phase = result.phase;
+        const result = this.transport.paused ? null : await this.poll(options);
+        if (result?.done === true) return result;
+        phase = result?.phase ?? 'suspended';
       } catch (error) {
         if (!VmchartError.is(error) || !error.retryable) throw error;
       }
-      const leftMs = deadline - clock.now();
+      const { leftMs } = countdown;
       if (leftMs <= 0) {
         const kill = options.killOnTimeout === true ? await this.tryKill(options) : null;
-        throw new ExecWaitTimeout(this.execId, waitMs, phase, kill);
+        throw new ExecWaitTimeout(this.execId, countdown.limitMs, phase, kill);
       }
-      await this.transport.sleep(Math.min(schedule.delayMs(attempt), leftMs), options.signal);
+      const sleepMs = schedule.delayMs(attempt);
+      await this.transport.sleep(this.transport.paused ? sleepMs : Math.min(sleepMs, leftMs), options.signal);
     }
   }
 

@@ -1,6 +1,8 @@
 /** Runs a command to its end under three named times (`client-behaviour.md` 4.10, BIND-8 to BIND-10). */
 import { VmchartError } from '../errors.ts';
-import { bounded, checkedDurationMs } from './deadline.ts';
+import { Countdown } from './countdown.ts';
+import type { DeadlinePolicy } from './countdown.ts';
+import { checkedDurationMs, linkSignals, orAborted } from './deadline.ts';
 import type { Command, StartOptions } from './exec-command.ts';
 import { checkedGuestDeadlineMs } from './exec-command.ts';
 import type { CommandInput } from './exec-input.ts';
@@ -33,6 +35,11 @@ export interface RunOptions extends StartOptions {
   readonly graceMs?: number;
   /** The client's own wait. Default: `deadlineMs` plus `graceMs`, or eight hours without a deadline. */
   readonly waitMs?: number;
+  /**
+   * Whether `deadlineMs` counts the time in which the VM is suspended. `wall` (default): it does, and the daemon
+   * keeps it. `active`: it does not, and since the daemon cannot tell, the client ends the command. FC-029.
+   */
+  readonly deadlinePolicy?: DeadlinePolicy;
   readonly poll?: PollSchedule;
   /** Hears each piece of output as it comes, and is awaited; answering `'stop'` ends the hearing, not the command. */
   readonly onOutput?: (event: OutputEvent) => OutputFlow | Promise<OutputFlow>;
@@ -48,17 +55,20 @@ export interface RunOptions extends StartOptions {
 export interface CompletionPlan {
   readonly clientDeadlineMs: number;
   readonly graceMs: number;
+  readonly policy: DeadlinePolicy;
 }
 
 /** Checks the times and works out the client's deadline. @throws VmchartError `InvalidArg`. */
-export function completionPlan(options: Pick<RunOptions, 'deadlineMs' | 'graceMs' | 'waitMs'>): CompletionPlan {
+export function completionPlan(
+  options: Pick<RunOptions, 'deadlineMs' | 'graceMs' | 'waitMs' | 'deadlinePolicy'>,
+): CompletionPlan {
+  const policy = options.deadlinePolicy ?? 'wall';
   const graceMs = checkedDurationMs('graceMs', options.graceMs ?? defaultGraceMs);
   const guestDeadlineMs = options.deadlineMs === undefined ? null : checkedGuestDeadlineMs(options.deadlineMs);
   const ownWaitMs = options.waitMs === undefined ? null : checkedDurationMs('waitMs', options.waitMs);
-  return {
-    graceMs,
-    clientDeadlineMs: ownWaitMs ?? (guestDeadlineMs === null ? noDeadlineWaitMs : guestDeadlineMs + graceMs),
-  };
+  if (policy === 'active' && guestDeadlineMs !== null) return { graceMs, policy, clientDeadlineMs: guestDeadlineMs };
+  const clientDeadlineMs = ownWaitMs ?? (guestDeadlineMs === null ? noDeadlineWaitMs : guestDeadlineMs + graceMs);
+  return { graceMs, policy: 'wall', clientDeadlineMs };
 }
 
 /**
@@ -75,8 +85,10 @@ export async function runToCompletion(
 ): Promise<RunResult> {
   const plan = completionPlan(options);
   const stdin = options.stdin ?? options.input !== undefined;
-  const handle = await startExec(transport, command, { ...options, stdin }, options.poll ?? poll);
-  const deadline = transport.clock.now() + plan.clientDeadlineMs;
+  const { deadlineMs: guestDeadlineMs, ...rest } = options;
+  const toldToGuest = plan.policy === 'wall' && guestDeadlineMs !== undefined ? { deadlineMs: guestDeadlineMs } : {};
+  const handle = await startExec(transport, command, { ...rest, ...toldToGuest, stdin }, options.poll ?? poll);
+  const deadline = new Countdown(transport, plan.clientDeadlineMs, plan.policy);
   const feeding = options.input === undefined ? null : feedInput(handle, options.input, options.signal);
   try {
     const result =
@@ -96,7 +108,7 @@ export async function runToCompletion(
 async function followAndCollect(
   handle: ExecHandle,
   plan: CompletionPlan,
-  deadline: number,
+  deadline: Countdown,
   options: RunOptions,
 ): Promise<RunResult> {
   const { signal } = options;
@@ -112,8 +124,8 @@ async function followAndCollect(
   }
   // The end is known: from here on the deadline does not kill any more, and a failure is only a note (FC-080).
   try {
-    const until = Math.max(deadline, handle.transport.clock.now() + plan.graceMs);
-    const result = await collect(handle, until, signal);
+    const grace = new Countdown(handle.transport, Math.max(deadline.leftMs, plan.graceMs));
+    const result = await collect(handle, grace, signal);
     return result.outputReleased ? fromStream(handle, heard, 'the output was released before') : runResult(result);
   } catch (error) {
     signal?.throwIfAborted();
@@ -128,9 +140,9 @@ interface Heard {
 }
 
 /** Follows the output until it ends, the callback has had enough, or the deadline. The stream's own error is dropped. */
-async function hear(handle: ExecHandle, deadline: number, options: RunOptions): Promise<Heard> {
+async function hear(handle: ExecHandle, deadline: Countdown, options: RunOptions): Promise<Heard> {
   const heard: Heard = { exit: null, capture: new OutputCapture() };
-  const { clock, closed } = handle.transport;
+  const { closed } = handle.transport;
   const thrown: { error: unknown }[] = [];
   const consume = async (event: ExecEvent): Promise<OutputFlow> => {
     if (event.type === 'exit') heard.exit = event;
@@ -145,17 +157,19 @@ async function hear(handle: ExecHandle, deadline: number, options: RunOptions): 
       return 'stop';
     }
   };
-  const expired = () => new ExecWaitTimeout(handle.execId, 0, 'running', null);
-  const limitMs = Math.max(0, deadline - clock.now());
+  const link = linkSignals(options.signal, closed);
+  const over = new ExecWaitTimeout(handle.execId, deadline.limitMs, 'running', null);
+  const cancel = deadline.whenOver(() => link.abort(over));
   try {
-    await bounded(
-      { clock, limitMs, expired, signals: [options.signal, closed] },
-      async (signal) => await handle.follow(consume, { ...options.stream, signal }),
-    );
+    await orAborted(handle.follow(consume, { ...options.stream, signal: link.signal }), link.signal);
   } catch (error) {
     options.signal?.throwIfAborted();
     closed.throwIfAborted();
-    if (error instanceof ExecWaitTimeout) throw error;
+    // Once the exit is known there is nothing left to end.
+    if (error === over && heard.exit === null) throw error;
+  } finally {
+    cancel();
+    link.release();
   }
   if (thrown[0] !== undefined) throw thrown[0].error;
   return heard;
@@ -180,22 +194,21 @@ function withNotes(result: RunResult, more: readonly string[] = []): RunResult {
   return more.length === 0 ? result : { ...result, notes: [...result.notes, ...more] };
 }
 
-/** Waits and takes the output until a deadline on the clock. A failed take re-reads the phase before the next. */
+/** Waits and takes the output until a deadline. A failed take re-reads the phase before the next. */
 export async function collect(
   handle: ExecHandle,
-  deadline: number,
+  deadline: Countdown,
   signal: AbortSignal | undefined,
 ): Promise<ExecResult> {
-  const { clock } = handle.transport;
   for (;;) {
-    const result = await handle.wait({ waitMs: Math.max(0, deadline - clock.now()), signal });
+    const result = await handle.waitWithin(deadline, { signal });
     if (result.phase === 'acked') return result;
     try {
       return await handle.ack({ signal });
     } catch (error) {
       if (!VmchartError.is(error) || !error.retryable) throw error;
-      const leftMs = deadline - clock.now();
-      if (leftMs <= 0) throw new ExecWaitTimeout(handle.execId, 0, result.phase, null);
+      const { leftMs } = deadline;
+      if (leftMs <= 0) throw new ExecWaitTimeout(handle.execId, deadline.limitMs, result.phase, null);
       await handle.transport.sleep(Math.min(ackRetryMs, leftMs), signal);
     }
   }
@@ -210,7 +223,7 @@ export async function afterDeadline(
   const kill = await handle.tryKill({ signal });
   const afterMs = plan.clientDeadlineMs;
   try {
-    const result = await collect(handle, handle.transport.clock.now() + plan.graceMs, signal);
+    const result = await collect(handle, new Countdown(handle.transport, plan.graceMs), signal);
     return runResult(result, { clientDeadline: { afterMs, kill, ackError: null } });
   } catch (error) {
     signal?.throwIfAborted();

@@ -166,6 +166,20 @@ export class Session {
     return await this.#transport.headers(bearer, {}, signal);
   }
 
+  /**
+   * A suspend begins: waits, streams and deadlines hold still until {@link Session.rebind} or
+   * {@link Session.unpause}, so that nothing of this session wakes the VM. A call made meanwhile is sent all the same,
+   * and an answer to it ends the stillness: the VM was woken.
+   */
+  pause(): void {
+    this.#transport.pause();
+  }
+
+  /** The VM runs again without having been resumed: nothing but the stillness ends. */
+  unpause(): void {
+    this.#transport.unpause();
+  }
+
   /** Points at an endpoint again after a resume and drops the cached token (STATE-8). */
   rebind(endpoint: string): void {
     this.#transport.rebind(endpoint);

@@ -62,6 +62,10 @@ export class Transport {
   #endpoint: string;
   #resumedAt: number | null = null;
   #generation = 1;
+  #pausedAt: number | null = null;
+  #pausedMs = 0;
+  #wake: () => void = () => undefined;
+  #awake: Promise<void> = Promise.resolve();
 
   constructor(options: TransportOptions) {
     this.#endpoint = options.endpoint;
@@ -98,8 +102,44 @@ export class Transport {
     return this.#closed.signal;
   }
 
+  /** A suspend has begun, and no resume since: nothing is asked of the VM that could wake it. */
+  get paused(): boolean {
+    return this.#pausedAt !== null;
+  }
+
+  /** A reading that stands still while the VM is suspended, in milliseconds. */
+  get activeNow(): number {
+    return (this.#pausedAt ?? this.clock.now()) - this.#pausedMs;
+  }
+
+  /** A suspend begins. Waits and streams hold still until {@link Transport.rebind}. */
+  pause(): void {
+    if (this.#pausedAt !== null) return;
+    this.#pausedAt = this.clock.now();
+    this.#awake = new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  /** The VM runs again; its token and its endpoint are still good. */
+  unpause(): void {
+    if (this.#pausedAt !== null) this.#pausedMs += this.clock.now() - this.#pausedAt;
+    this.#pausedAt = null;
+    this.#wake();
+  }
+
+  /** Resolves once the VM is not suspended by our own hand. */
+  async untilAwake(signal?: AbortSignal): Promise<void> {
+    if (!this.paused) return;
+    await bounded(
+      { clock: this.clock, signals: [signal, this.closed], expired: () => new Error('unreachable') },
+      async () => await this.#awake,
+    );
+  }
+
   /** Points at an endpoint again and drops the token, as a resume does (STATE-8). */
   rebind(endpoint: string): void {
+    this.unpause();
     this.#endpoint = endpoint;
     this.#resumedAt = this.clock.now();
     this.#generation += 1;
@@ -240,7 +280,7 @@ export class Transport {
    * One exchange under one deadline, minting included: makes the headers, then sends. Nothing is sent once the
    * deadline or an abort has come, and a stream that opens too late is closed.
    */
-  async exchange<T>(
+  async exchange<T extends { readonly status: number }>(
     request: Pick<DaemonRequest, 'method' | 'path' | 'body' | 'timeoutMs' | 'signal'>,
     makeHeaders: (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>,
     send: (http: Http, wire: HttpRequest) => Promise<T>,
@@ -248,6 +288,7 @@ export class Transport {
     return await this.#within(request, async (signal) => {
       const headers = await makeHeaders(signal);
       signal.throwIfAborted();
+      const askedWhilePaused = this.paused;
       const answer = await send(this.#http, {
         method: request.method,
         url: `${this.baseUrl}${request.path}`,
@@ -256,6 +297,8 @@ export class Transport {
         signal,
       });
       if (signal.aborted && isStream(answer)) answer.close();
+      // A VM that answers has been woken, by its own idle policy or by somebody else.
+      if (askedWhilePaused && answer.status < 500) this.unpause();
       return answer;
     });
   }
@@ -302,8 +345,8 @@ export class Transport {
   }
 }
 
-function isStream(answer: unknown): answer is HttpStream {
-  return typeof answer === 'object' && answer !== null && 'close' in answer;
+function isStream(answer: object): answer is HttpStream {
+  return 'close' in answer;
 }
 
 /** A bare host means `https://`; slashes at the end are dropped. */

@@ -178,6 +178,61 @@ describe('to completion', () => {
     expect(steps(http)).not.toContain('kill');
   });
 
+  test('FC-029 an active deadline stands still while the VM is suspended, and nothing is asked of it', async () => {
+    const clock = manualClock();
+    const http = new DaemonRecorder(running, ...Array<object>(45).fill(running));
+    const { session } = testSession(http, { clock });
+    const run = session.run('x', { deadlineMs: 30_000, deadlinePolicy: 'active' });
+    await clock.advance(10_000);
+    session.pause();
+    await clock.advance(1_000);
+    const asked = http.requests.length;
+    await clock.advance(123_000);
+    expect([clock.now(), http.requests.length]).toEqual([134_000, asked]);
+    session.rebind(session.endpoint);
+    await clock.advance(19_000);
+    expect(steps(http)).not.toContain('kill');
+    http.send = async (request) => {
+      http.requests.push(request);
+      const { body } =
+        { kill: killed(true), ack: acked(null, { signal: 15 }) }[steps(http).at(-1) ?? ''] ??
+        exited(null, { signal: 15 });
+      const answer = steps(http).includes('kill') ? body : execBody('running');
+      return { status: 200, headers: {}, body: Buffer.from(JSON.stringify(answer)) };
+    };
+    await clock.advance(1_000);
+    expect(steps(http)).toContain('kill');
+    expect([await run, clock.now()]).toMatchObject([
+      { posixExitCode: 124, clientDeadline: { afterMs: 30_000 } },
+      154_000,
+    ]);
+    expect(http.json(0)['timeout_sec']).toBeNull();
+  });
+
+  test('FC-029 a wall deadline is the daemon’s, which fires right at the resume', async () => {
+    const clock = manualClock();
+    const timedOut = { timed_out: true, signal: 15 };
+    const http = new DaemonRecorder(running, ...Array<object>(11).fill(running));
+    const { session } = testSession(http, { clock });
+    const run = session.run('x', { deadlineMs: 30_000 });
+    await clock.advance(10_000);
+    session.pause();
+    await clock.advance(124_000);
+    http.push(exited(null, timedOut), acked(null, timedOut));
+    session.rebind(session.endpoint);
+    await clock.advance(1_000);
+    expect(await run).toMatchObject({ timedOut: true, posixExitCode: 124, clientDeadline: null });
+    expect([http.json(0)['timeout_sec'], clock.now()]).toEqual([30, 135_000]);
+  });
+
+  test('a VM that answers a command of its own accord is awake: the run goes on', async () => {
+    const http = new DaemonRecorder(running, exited(0), acked(0));
+    const { session } = testSession(http);
+    session.pause();
+    expect((await session.run('x')).posixExitCode).toBe(0);
+    expect(session.transport.paused).toBe(false);
+  });
+
   test('a callback that throws ends the run with its own error', async () => {
     const http = new DaemonRecorder(running, chunks(frame.output(0, 'x'), frame.exit(1)));
     const onOutput = () => {

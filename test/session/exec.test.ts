@@ -198,6 +198,21 @@ describe('streams', () => {
     expect([seen, http.requests.length]).toEqual([['output', 'exit'], 1]);
   });
 
+  test('a stream that is cut by a suspend is attached again only after the resume', async () => {
+    const clock = manualClock();
+    const http = new DaemonRecorder({ chunks: [frame.output(0, 'x')], after: 'cut' });
+    const { session } = testSession(http, { clock });
+    session.pause();
+    const work = collected(session.exec('e1').stream());
+    await clock.advance(60_000);
+    expect(http.requests.length).toBe(0);
+    session.rebind(session.endpoint);
+    http.push({ chunks: [frame.exit(1)] });
+    await clock.advance(1_000);
+    expect((await work).length).toBe(2);
+    expect(streamOffsets(http)).toEqual([0, 1]);
+  });
+
   test('FC-094 leaving after three events closes the connection and reads no further', async () => {
     let written = 0;
     const closed = { count: 0 };
