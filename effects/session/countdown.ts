@@ -30,7 +30,7 @@ export class Countdown {
   /** Milliseconds left; zero or less when it has run out. */
   get leftMs(): number {
     const leftMs = this.#end - this.#now();
-    return this.#transport.paused && !this.#firesWhilePaused ? Math.max(1, leftMs) : leftMs;
+    return this.#transport.pause.paused && !this.#firesWhilePaused ? Math.max(1, leftMs) : leftMs;
   }
 
   /** Calls back once it has run out, unless the returned function is called before. */
@@ -40,7 +40,7 @@ export class Countdown {
       cancel = alarm(this.#transport.clock, Math.max(0, leftMs), () => {
         const { leftMs } = this;
         if (leftMs <= 0) fire();
-        else arm(this.#transport.paused ? Math.max(leftMs, pausedLookMs) : leftMs);
+        else arm(this.#transport.pause.paused ? Math.max(leftMs, pausedLookMs) : leftMs);
       });
     };
     arm(this.leftMs);
@@ -48,7 +48,7 @@ export class Countdown {
   }
 
   #now(): number {
-    return this.#policy === 'active' ? this.#transport.activeNow : this.#transport.clock.now();
+    return this.#policy === 'active' ? this.#transport.pause.activeNow : this.#transport.clock.now();
   }
 }
 

@@ -184,7 +184,7 @@ export class ExecHandle {
     let phase = 'unknown';
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = this.transport.paused ? null : await this.poll(options);
+        const result = this.transport.pause.paused ? null : await this.poll(options);
         if (result?.done === true) return result;
         phase = result?.phase ?? 'suspended';
       } catch (error) {
@@ -196,7 +196,7 @@ export class ExecHandle {
         throw new ExecWaitTimeout(this.execId, countdown.limitMs, phase, kill);
       }
       const sleepMs = schedule.delayMs(attempt);
-      await this.transport.sleep(this.transport.paused ? sleepMs : Math.min(sleepMs, leftMs), options.signal);
+      await this.transport.sleep(this.transport.pause.paused ? sleepMs : Math.min(sleepMs, leftMs), options.signal);
     }
   }
 

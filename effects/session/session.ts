@@ -172,12 +172,12 @@ export class Session {
    * and an answer to it ends the stillness: the VM was woken.
    */
   pause(): void {
-    this.#transport.pause();
+    this.#transport.pause.begin();
   }
 
   /** The VM runs again without having been resumed: nothing but the stillness ends. */
   unpause(): void {
-    this.#transport.unpause();
+    this.#transport.pause.end();
   }
 
   /** Points at an endpoint again after a resume and drops the cached token (STATE-8). */

@@ -7,6 +7,7 @@ import { guardedStream, truncatedBody } from './guarded-stream.ts';
 import type { ProxyAuth } from './proxy-auth.ts';
 import { ruleFor, verdictOfAnswer, verdictOfError } from './retry-rule.ts';
 import type { RetryRule, Verdict } from './retry-rule.ts';
+import { VmPause } from './vm-pause.ts';
 
 /** Which bearer a request carries: the session's own, none at all, or another one. */
 export type Bearer = 'session' | 'none' | { readonly token: string };
@@ -53,6 +54,8 @@ export class Transport {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly proxyAuth: ProxyAuth | null;
+  /** Whether the VM sleeps by our own hand. */
+  readonly pause: VmPause;
   readonly #http: Http;
   readonly #agentToken: string;
   readonly #retries: number;
@@ -62,16 +65,13 @@ export class Transport {
   #endpoint: string;
   #resumedAt: number | null = null;
   #generation = 1;
-  #pausedAt: number | null = null;
-  #pausedMs = 0;
-  #wake: () => void = () => undefined;
-  #awake: Promise<void> = Promise.resolve();
 
   constructor(options: TransportOptions) {
     this.#endpoint = options.endpoint;
     this.#agentToken = options.agentToken;
     this.#http = options.http;
     this.clock = options.clock;
+    this.pause = new VmPause(options.clock);
     this.proxyAuth = options.proxyAuth;
     this.timeoutMs = options.timeoutMs;
     this.#retries = options.retries;
@@ -102,44 +102,18 @@ export class Transport {
     return this.#closed.signal;
   }
 
-  /** A suspend has begun, and no resume since: nothing is asked of the VM that could wake it. */
-  get paused(): boolean {
-    return this.#pausedAt !== null;
-  }
-
-  /** A reading that stands still while the VM is suspended, in milliseconds. */
-  get activeNow(): number {
-    return (this.#pausedAt ?? this.clock.now()) - this.#pausedMs;
-  }
-
-  /** A suspend begins. Waits and streams hold still until {@link Transport.rebind}. */
-  pause(): void {
-    if (this.#pausedAt !== null) return;
-    this.#pausedAt = this.clock.now();
-    this.#awake = new Promise((resolve) => {
-      this.#wake = resolve;
-    });
-  }
-
-  /** The VM runs again; its token and its endpoint are still good. */
-  unpause(): void {
-    if (this.#pausedAt !== null) this.#pausedMs += this.clock.now() - this.#pausedAt;
-    this.#pausedAt = null;
-    this.#wake();
-  }
-
-  /** Resolves once the VM is not suspended by our own hand. */
+  /** Resolves once the VM is not suspended by our own hand: nothing is asked of it before that could wake it. */
   async untilAwake(signal?: AbortSignal): Promise<void> {
-    if (!this.paused) return;
+    if (!this.pause.paused) return;
     await bounded(
       { clock: this.clock, signals: [signal, this.closed], expired: () => new Error('unreachable') },
-      async () => await this.#awake,
+      async () => await this.pause.awake,
     );
   }
 
   /** Points at an endpoint again and drops the token, as a resume does (STATE-8). */
   rebind(endpoint: string): void {
-    this.unpause();
+    this.pause.end();
     this.#endpoint = endpoint;
     this.#resumedAt = this.clock.now();
     this.#generation += 1;
@@ -288,7 +262,7 @@ export class Transport {
     return await this.#within(request, async (signal) => {
       const headers = await makeHeaders(signal);
       signal.throwIfAborted();
-      const askedWhilePaused = this.paused;
+      const askedWhilePaused = this.pause.paused;
       const answer = await send(this.#http, {
         method: request.method,
         url: `${this.baseUrl}${request.path}`,
@@ -298,7 +272,7 @@ export class Transport {
       });
       if (signal.aborted && isStream(answer)) answer.close();
       // A VM that answers has been woken, by its own idle policy or by somebody else.
-      if (askedWhilePaused && answer.status < 500) this.unpause();
+      if (askedWhilePaused && answer.status < 500) this.pause.end();
       return answer;
     });
   }

@@ -230,7 +230,7 @@ describe('to completion', () => {
     const { session } = testSession(http);
     session.pause();
     expect((await session.run('x')).posixExitCode).toBe(0);
-    expect(session.transport.paused).toBe(false);
+    expect(session.transport.pause.paused).toBe(false);
   });
 
   test('a callback that throws ends the run with its own error', async () => {
