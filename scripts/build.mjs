@@ -1,6 +1,6 @@
 // Compiles the sources into dist/. Also the package's `prepare` step, so that a fresh `npm ci` leaves a working command.
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,6 +21,9 @@ export function build() {
   for (const asset of ['model/symspec.json', 'adapters/ui/assets']) {
     if (existsSync(join(root, asset))) cpSync(join(root, asset), join(root, 'dist', asset), { recursive: true });
   }
+  const unresolved = status === 0 ? importsOfSources(join(root, 'dist')) : [];
+  for (const place of unresolved) process.stderr.write(`${place} imports a source: dist/ has none\n`);
+  if (unresolved.length > 0) return 1;
   if (status === 0) {
     // A source that changes during the build counts as newer than it.
     const stamp = join(cache, 'vmchart.built');
@@ -29,6 +32,17 @@ export function build() {
     utimesSync(stamp, startedAt, startedAt);
   }
   return status ?? 1;
+}
+
+/**
+ * Compiled files that still import a `.ts`: the compiler rewrites such an import, but not one that stands in the scope
+ * of an `await using`.
+ */
+function importsOfSources(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.js'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => /\b(?:import\(|from )\s*(['"])\.[^'"]+\.ts\1/.test(readFileSync(file, 'utf8')));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

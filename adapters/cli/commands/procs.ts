@@ -14,10 +14,8 @@ export const procsCommand = command({
   examples: [['vmchart procs box', 'What runs in box.']],
   async run(values, context) {
     const name = givenName(values, 'procs');
-    const { openKept, sessionOf } = await import('../registry/kept-vm.ts');
-    await using kept = await openKept(name, context, values);
-    const session = await sessionOf(kept, context);
-    const procs = await session.procs(context.interrupts.signal);
+    const { listProcs } = await import('../life/list-procs.ts');
+    const { microvmId, procs } = await listProcs(name, context, values);
     const rows = procs.map(({ execId, pgid, startedAtSec, childExited, pids }) => [
       execId,
       childExited ? (pids.length > 0 ? 'left running' : 'ended') : 'running',
@@ -26,7 +24,7 @@ export const procsCommand = command({
       pids.join(' '),
     ]);
     return {
-      data: { name, microvmId: kept.sandbox.microvmId, procs },
+      data: { name, microvmId, procs },
       text: procs.length === 0 ? 'No command is known.' : table([['EXEC', 'PHASE', 'GROUP', 'AGE', 'PIDS'], ...rows]),
     };
   },
