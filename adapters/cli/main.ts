@@ -4,8 +4,8 @@ import { Terminal } from './output/terminal.ts';
 import { outputWanted, runProgram } from './program.ts';
 import { ProcessInterrupts } from './signals.ts';
 
-/** How long the process may take to end by itself once all is done, in milliseconds. */
-const lingerMs = 1_000;
+/** How long a reader may take to accept the last words, in milliseconds. */
+const lastWordsMs = 1_000;
 
 const words = process.argv.slice(2);
 const interrupts = new ProcessInterrupts();
@@ -21,7 +21,8 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     interrupts.stop(error instanceof Error ? error : new Error(String(error)));
   });
 }
-process.exitCode = await runProgram(words, { terminal, interrupts, environment: process.env });
-interrupts.close();
-// A pooled connection must not keep the process; the timer itself does not either.
-setTimeout(() => process.exit(), lingerMs).unref();
+const exitCode = await runProgram(words, { terminal, interrupts, environment: process.env });
+await terminal.flush(lastWordsMs);
+// Not left to end by itself: a pooled connection would keep it, and a signal that comes late, as when a supervisor
+// sends another for each line it reads, must not turn a good end into death by that signal. So the listeners stay.
+process.exit(exitCode);

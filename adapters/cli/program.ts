@@ -50,13 +50,25 @@ export async function runProgram(words: readonly string[], host: ProgramHost): P
       await show(early);
     });
     if (outcome !== undefined && !announced) await show(outcome);
-    return 0;
+    const lost = lostOutput(terminal);
+    if (lost === null) return 0;
+    announced = true;
+    throw lost;
   } catch (thrown) {
     const error = toCliError(thrown);
     if (terminal.json && !announced) await terminal.out(`${JSON.stringify(failureEnvelope(type, error))}\n`);
     else terminal.note(failureText(error, terminal.paint, { stack: Boolean(host.environment['VMCHART_DEBUG']) }));
     return error.exitCode;
   }
+}
+
+/** A success whose output did not arrive is none. */
+function lostOutput({ lost }: Terminal): CliError | null {
+  if (lost === null) return null;
+  const why = lost.code === 'ENOSPC' ? 'the disk is full' : lost.code || 'unknown reason';
+  return new CliError('Platform', `Output was lost: ${lost.stream} could not be written (${why}).`, {
+    suggestions: ['The command itself was carried out; look before you repeat it.'],
+  });
 }
 
 /** What was asked for. */

@@ -1,6 +1,6 @@
 /** Runs the command line in this process, with outputs that are kept, or as a process of its own. */
-import { spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams, StdioOptions } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -124,10 +124,20 @@ export interface CliProcess {
   readonly stderr: string;
 }
 
+const loader = join(root, 'test', 'helpers', 'typescript-loader.mjs');
+const main = join(root, 'adapters', 'cli', 'main.ts');
+
+/** Runs it to its end with outputs of the test's choosing. */
+export function runCli(words: readonly string[], stdio: StdioOptions) {
+  return spawnSync(process.execPath, ['--import', loader, main, ...words], {
+    env: { PATH: process.env['PATH'], HOME: tmpdir() },
+    stdio,
+    encoding: 'utf8',
+  });
+}
+
 /** Starts it. The sources are compiled as they are loaded, so nothing can be stale. */
 export function startCli(words: readonly string[], environment: Record<string, string> = {}): CliProcess {
-  const loader = join(root, 'test', 'helpers', 'typescript-loader.mjs');
-  const main = join(root, 'adapters', 'cli', 'main.ts');
   const child = spawn(process.execPath, ['--import', loader, main, ...words], {
     env: { PATH: process.env['PATH'], HOME: tmpdir(), ...environment },
     stdio: 'pipe',

@@ -1,13 +1,17 @@
 /** The command line as a real process: signals, broken pipes, what help loads, what is left behind. */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { globalOptions } from '../../adapters/cli/arguments/global-options.ts';
+import { optionName } from '../../adapters/cli/arguments/option-name.ts';
+import { commands } from '../../adapters/cli/commands/index.ts';
 import { startEmulator } from '../../adapters/emulator/index.ts';
 import type { Emulator } from '../../adapters/emulator/index.ts';
 import type { CliProcess } from './harness.ts';
-import { envelopeOf, startCli } from './harness.ts';
+import { envelopeOf, runCli, startCli } from './harness.ts';
 
 // Real processes on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -99,6 +103,56 @@ test('the emulator serves until SIGTERM, ends with 0, and takes its VMs with it'
   // Its VM is gone with the emulator: nothing is left that it could end.
   running.child.kill('SIGKILL');
   await running.ended;
+});
+
+test('a signal that comes after the end does not change the exit code', async () => {
+  const serving = startCli(['emulator']);
+  await serving.seen(/Stop it/);
+  serving.child.stderr.on('data', () => serving.child.kill('SIGTERM'));
+  serving.child.kill('SIGTERM');
+  const sending = setInterval(() => serving.child.kill('SIGINT'), 5);
+  try {
+    expect(await serving.ended).toEqual({ code: 0, signal: null });
+  } finally {
+    clearInterval(sending);
+  }
+  expect(serving.stderr).toContain('The emulator has stopped');
+});
+
+linuxOnly('output that a full disk swallows is exit code 9, and one sentence', () => {
+  const full = openSync('/dev/full', 'w');
+  try {
+    for (const words of [
+      ['graph', '--list'],
+      ['graph', '--list', '--json'],
+      ['run', '--exec', 'echo hi'],
+    ]) {
+      const ran = runCli(words, ['ignore', full, 'pipe']);
+      expect([words, ran.status]).toEqual([words, 9]);
+      expect(ran.stderr).toContain('error: Output was lost: standard output could not be written (the disk is full).');
+    }
+  } finally {
+    closeSync(full);
+  }
+});
+
+test('an option of ours is none of Node, which would read it behind the script too', async () => {
+  const names = new Set<string>();
+  for (const entry of commands) {
+    const { options } = await entry.load();
+    for (const key of Object.keys({ ...options, ...globalOptions })) names.add(optionName(key));
+  }
+  expect(names).toContain('vars-file');
+  const taken = [...names].filter((name) => /^(env-file|experimental-|node-options)/.test(name));
+  expect(taken).toEqual([]);
+  // One process has them all: one that Node took would end it, or be missing from the arguments.
+  const words = [...names].map((name) => `--${name}=/nonexistent/value`);
+  const script = join(await mkdtemp(join(tmpdir(), 'vmchart-words-')), 'words.cjs');
+  await writeFile(script, 'console.log(JSON.stringify([process.argv.slice(2), process.execArgv]))');
+  const { stdout, stderr } = spawnSync(process.execPath, [script, ...words], { encoding: 'utf8' });
+  await rm(dirname(script), { recursive: true });
+  expect(stderr).toBe('');
+  expect(JSON.parse(stdout)).toEqual([words, []]);
 });
 
 describe('help', () => {

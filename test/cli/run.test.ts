@@ -67,7 +67,7 @@ describe('run on the embedded platform', () => {
     const { withHome } = await import('./harness.ts');
     await withHome(async (home) => {
       await writeFile(`${home}/vars`, '# comment\nFROM_FILE=file-marker\n\nBOTH=lost\n');
-      const words = ['run', '--env-file', `${home}/vars`, '--env', 'BOTH=word', '--env', 'PASSED'];
+      const words = ['run', '--vars-file', `${home}/vars`, '--env', 'BOTH=word', '--env', 'PASSED'];
       const line = 'test "$FROM_FILE" = file-marker && test "$BOTH" = word && test "$PASSED" = shell-marker';
       const ran = await cli([...words, '--json', '--exec', line], { environment: { PASSED: 'shell-marker' } });
       expect(ran.code).toBe(0);

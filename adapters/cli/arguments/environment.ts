@@ -23,7 +23,10 @@ function readVariable(text: string, label: string): Variable {
   return { name, value: at === -1 ? null : text.slice(at + 1) };
 }
 
-/** `--env` and `--env-file`. */
+/**
+ * `--env` and `--vars-file`. Not `--env-file`: Node reads an option of that name even behind the script, and a
+ * `NODE_OPTIONS` in the file would then hold for this process.
+ */
 export const environmentOptions = {
   env: list<Variable>({
     summary: 'Set a variable in the VM; NAME alone passes on the one of this shell, which keeps it out of sight.',
@@ -31,7 +34,7 @@ export const environmentOptions = {
     many: false,
     read: readVariable,
   }),
-  envFile: list<readonly Variable[]>({
+  varsFile: list<readonly Variable[]>({
     summary: 'Set the variables of a file with lines NAME=VALUE.',
     placeholder: 'FILE',
     many: false,
@@ -55,11 +58,11 @@ function readFile(path: string, label: string): readonly Variable[] {
 
 /** Puts files and single variables together; a later one wins, and `--env` wins over files. */
 export function variablesOf(
-  values: { readonly env: readonly Variable[]; readonly envFile: readonly (readonly Variable[])[] },
+  values: { readonly env: readonly Variable[]; readonly varsFile: readonly (readonly Variable[])[] },
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const { name, value } of [...values.envFile.flat(), ...values.env]) {
+  for (const { name, value } of [...values.varsFile.flat(), ...values.env]) {
     const given = value ?? environment[name];
     if (given === undefined) {
       throw usageError(`The variable ${name} is to be passed on, but this shell does not have it.`, [

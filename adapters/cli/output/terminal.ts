@@ -20,7 +20,8 @@ export interface TerminalOptions {
  * The two outputs of the process.
  *
  * A reader that goes away (`vmchart run | head -1`) changes nothing but that the rest is not written: the
- * outcome, the teardown and the exit code stay what they are.
+ * outcome, the teardown and the exit code stay what they are. Data that a full disk swallowed is lost output, and
+ * that is told: see {@link Terminal.lost}.
  */
 export class Terminal {
   readonly json: boolean;
@@ -31,6 +32,7 @@ export class Terminal {
   readonly paintOut: Paint;
   readonly #stdout: Sink;
   readonly #stderr: Sink;
+  #lost: LostOutput | null = null;
 
   constructor(options: TerminalOptions) {
     this.json = options.json;
@@ -55,12 +57,27 @@ export class Terminal {
 
   /** Data, as it is. Resolves when the reader has taken it, so that a slow reader slows the source. */
   async out(chunk: string | Uint8Array): Promise<void> {
-    await write(this.#stdout, chunk);
+    await this.#write('standard output', this.#stdout, chunk);
   }
 
   /** What the command in the VM wrote to its stderr, as it is. */
   async errorOutput(chunk: string | Uint8Array): Promise<void> {
-    await write(this.#stderr, chunk);
+    await this.#write('standard error', this.#stderr, chunk);
+  }
+
+  /** What became of data that could not be written, or `null`. A reader that went away is not meant. */
+  get lost(): LostOutput | null {
+    return this.#lost;
+  }
+
+  /** Resolves when both streams have taken what they were given, or after some time when a reader is stuck. */
+  async flush(withinMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, withinMs);
+    });
+    await Promise.race([Promise.all([write(this.#stdout, ''), write(this.#stderr, '')]), late]);
+    clearTimeout(timer);
   }
 
   /** A line of progress, on stderr; left out when quiet. */
@@ -73,25 +90,42 @@ export class Terminal {
     if (!broken(this.#stderr)) this.#stderr.write(`${line}\n`);
   }
 
+  async #write(stream: LostOutput['stream'], sink: Sink, chunk: string | Uint8Array): Promise<void> {
+    const error = await write(sink, chunk);
+    const code = (error as NodeJS.ErrnoException | null)?.code ?? '';
+    if (error !== null && !goneCodes.has(code)) this.#lost ??= { stream, code };
+  }
+
   /** Draws without a line end. Only where `live`. */
   draw(text: string): void {
     if (!broken(this.#stderr)) this.#stderr.write(text);
   }
 }
 
+/** Data that was not written. */
+export interface LostOutput {
+  readonly stream: 'standard output' | 'standard error';
+  /** The system's code, such as `ENOSPC`. */
+  readonly code: string;
+}
+
+/** The codes of a reader that went away. */
+const goneCodes = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE']);
+
 function broken(stream: Writable): boolean {
   return stream.destroyed || stream.errored !== null || !stream.writable;
 }
 
-async function write(stream: Writable, chunk: string | Uint8Array): Promise<void> {
-  if (broken(stream)) return;
-  await new Promise<void>((resolve) => {
+/** @returns why it was not written, or `null` */
+async function write(stream: Writable, chunk: string | Uint8Array): Promise<Error | null> {
+  if (broken(stream)) return stream.errored;
+  return await new Promise((resolve) => {
     // The callback comes with an error, or not at all once the stream is destroyed by one.
-    const gone = () => resolve();
+    const gone = () => resolve(stream.errored);
     stream.once('close', gone);
-    stream.write(chunk, () => {
+    stream.write(chunk, (error) => {
       stream.off('close', gone);
-      resolve();
+      resolve(error ?? null);
     });
   });
 }
