@@ -19,7 +19,7 @@ import { findTool } from './tools.ts';
 import { createVmFiles } from './vm-files.ts';
 import type { VmFiles } from './vm-files.ts';
 import type { VmProcesses } from './vm-processes.ts';
-import { makeVmDirectory, removeVmDirectory } from './vm-directory.ts';
+import { createVmDirectory } from './vm-directory.ts';
 import { startWatchdog } from './watchdog.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -75,7 +75,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
     notice: isolation.notice,
     async create({ microvmId, environment }) {
       const { path, pipes, watchdog } = begin();
-      const directory = makeVmDirectory(
+      const directory = createVmDirectory(
         join(path, String((count += 1))),
         isolation.kind === 'namespaces' ? view : null,
       );
@@ -83,7 +83,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
       const processes: VmProcesses =
         isolation.kind === 'namespaces'
           ? createNamespacedProcesses(directory, files, { ...isolation, view }, pipes)
-          : createPlainProcesses(directory, pipes, watchdog);
+          : createPlainProcesses(directory, files, pipes, watchdog);
       const daemon = createDaemon({
         microvmId,
         environment: { ...standardEnvironment, ...environment },
@@ -113,7 +113,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
           ending ??= (async () => {
             daemon.close();
             await processes.destroy();
-            await removeVmDirectory(directory.path);
+            await directory.remove();
             guests.delete(guest);
           })();
           return ending;

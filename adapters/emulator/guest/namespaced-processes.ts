@@ -10,7 +10,7 @@ import { createGate } from './gate.ts';
 import { launchScript, stdinDescriptor } from './launch-script.ts';
 import { openWriterOf } from './pipes.ts';
 import type { PipeStock, PipeWriter } from './pipes.ts';
-import { isAlive, isStopped, onlyChild, readProcess, readProcesses } from './proc-table.ts';
+import { isAlive, isFrozen, isStopped, onlyChild, readProcess, readProcesses } from './proc-table.ts';
 import type { ProcessRow } from './proc-table.ts';
 import { checkLaunch } from './launch-check.ts';
 import type { VmDirectory } from './vm-directory.ts';
@@ -134,7 +134,7 @@ export function createNamespacedProcesses(
     } catch {
       fail("this system's shell makes no pipe for standard input");
     }
-    channel.end('go\n');
+    channel.end('go\n', () => channel.destroy());
     const pid = Number(word);
     return {
       pid,
@@ -154,7 +154,7 @@ export function createNamespacedProcesses(
   };
 
   const allStopped = (vm: VmNamespace): boolean =>
-    tableOf(vm).every((row) => row.pid === 1 || isStopped(row) || !isAlive(row)) &&
+    tableOf(vm).every((row) => row.pid === 1 || isFrozen(row) || !isAlive(row)) &&
     [...wrappers].every(({ pid = 0 }) => isStopped(readProcess(pid)) || !isAlive(readProcess(pid)));
 
   return {

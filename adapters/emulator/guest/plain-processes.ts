@@ -11,6 +11,7 @@ import { isAlive, isStopped } from './proc-table.ts';
 import type { ProcessRow } from './proc-table.ts';
 import { listProcesses, processFamily } from './process-list.ts';
 import type { VmDirectory } from './vm-directory.ts';
+import type { VmFiles } from './vm-files.ts';
 import { LaunchFailure } from './vm-processes.ts';
 import type { LaunchRequest, VmProcess, VmProcesses } from './vm-processes.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -36,12 +37,18 @@ async function signalFamily(
 }
 
 /** The processes of a VM without isolation. Those that leave their group and their parents escape. */
-export function createPlainProcesses(directory: VmDirectory, pipes: PipeStock, watchdog: Watchdog): VmProcesses {
+export function createPlainProcesses(
+  directory: VmDirectory,
+  files: VmFiles,
+  pipes: PipeStock,
+  watchdog: Watchdog,
+): VmProcesses {
   const gate = createGate();
   const leaders = new Set<number>();
   let destroyed = false;
 
   const start = async (request: LaunchRequest): Promise<VmProcess> => {
+    files.begin();
     const [program = '', ...args] = request.argv;
     const stdout = await pipes.output();
     const stderr = await pipes.output();

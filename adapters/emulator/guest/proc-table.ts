@@ -48,6 +48,14 @@ export function isStopped(row: ProcessRow | null): boolean {
   return row !== null && (row.state === 'T' || row.state === 't');
 }
 
+/**
+ * Whether a process that was sent SIGSTOP runs no more. One in an uninterruptible sleep counts: a parent that waits
+ * for its stopped `vfork` child stays in it, and any other stops before it returns to its program.
+ */
+export function isFrozen(row: ProcessRow | null): boolean {
+  return isStopped(row) || row?.state === 'D';
+}
+
 /** The one child of a process that has one, or `null`. */
 export function onlyChild(pid: number): number | null {
   try {

@@ -5,11 +5,16 @@ import { dirname, join } from 'node:path';
 import { devices } from './mounts.ts';
 import type { SharedView } from './mounts.ts';
 
-/** Absolute paths on the host. */
+/** Absolute paths on the host. Nothing is there until somebody needs it: a VM that runs nothing costs nothing. */
 export interface VmDirectory {
   readonly path: string;
   /** What the VM sees as `/`, but for what is mounted over it inside. */
   readonly root: string;
+  readonly made: boolean;
+  /** Makes the directories and files of a fresh VM, the first time it is called. */
+  make(): void;
+  /** Removes everything, whatever programs left in it. Their processes must have ended. */
+  remove(): Promise<void>;
 }
 
 const ownDirectories: Readonly<Record<string, number>> = {
@@ -71,21 +76,6 @@ function makeMountPoints(root: string, view: SharedView): void {
   }
 }
 
-/**
- * Makes the directory of a VM.
- *
- * @param view - what will be mounted over it, or `null` when nothing will
- */
-export function makeVmDirectory(path: string, view: SharedView | null): VmDirectory {
-  const root = join(path, 'root');
-  mkdirSync(path, { mode: 0o700 });
-  makeDirectory(root, 0o755);
-  for (const [name, mode] of Object.entries(ownDirectories)) makeDirectory(join(root, name), mode);
-  copySettings(join(root, 'etc'));
-  if (view !== null) makeMountPoints(root, view);
-  return { path, root };
-}
-
 /** Gives us back the rights over directories that a VM closed to everybody. */
 async function reopen(path: string): Promise<void> {
   const entry = await lstat(path).catch(() => null);
@@ -94,12 +84,41 @@ async function reopen(path: string): Promise<void> {
   for (const name of await readdir(path).catch(() => [])) await reopen(join(path, name));
 }
 
-/** Removes the directory of a VM whose processes have ended, whatever they left in it. */
-export async function removeVmDirectory(path: string): Promise<void> {
+async function removeTree(path: string): Promise<void> {
+  const options = { recursive: true, force: true, maxRetries: 3 };
   try {
-    await rm(path, { recursive: true, force: true, maxRetries: 3 });
+    await rm(path, options);
   } catch {
     await reopen(path);
-    await rm(path, { recursive: true, force: true, maxRetries: 3 });
+    await rm(path, options);
   }
+}
+
+/**
+ * The directory of one VM.
+ *
+ * @param view - what will be mounted over it, or `null` when nothing will
+ */
+export function createVmDirectory(path: string, view: SharedView | null): VmDirectory {
+  const root = join(path, 'root');
+  let made = false;
+  return {
+    path,
+    root,
+    get made() {
+      return made;
+    },
+    make() {
+      if (made) return;
+      made = true;
+      mkdirSync(path, { mode: 0o700 });
+      makeDirectory(root, 0o755);
+      for (const [name, mode] of Object.entries(ownDirectories)) makeDirectory(join(root, name), mode);
+      copySettings(join(root, 'etc'));
+      if (view !== null) makeMountPoints(root, view);
+    },
+    async remove() {
+      if (made) await removeTree(path);
+    },
+  };
 }

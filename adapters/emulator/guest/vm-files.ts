@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { devices } from './mounts.ts';
 import type { SharedView } from './mounts.ts';
 import { PathFailure, locate } from './rooted-path.ts';
@@ -24,6 +24,8 @@ const mountedInside = new Set(['/proc', '/dev/shm']);
 
 /** See {@link createVmFiles}. */
 export interface VmFiles {
+  /** Makes the files of a fresh VM, the first time it is called. Everything else here does so when it has to. */
+  begin(): void;
   /** Walks to a path. Throws {@link PathFailure}. Release what it returns. */
   locate(vmPath: string, options?: WalkOptions): Located;
   /** What is mounted at a path; `null` for nothing. */
@@ -49,6 +51,11 @@ export interface VmFiles {
   availableBytes(vmPath: string): number | null;
 }
 
+const freeBytes = (path: string): number => {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+};
+
 /**
  * The files of a VM.
  *
@@ -69,7 +76,16 @@ export function createVmFiles(directory: VmDirectory, view: SharedView, liveRoot
       return live === null ? null : { hostPath: live + vmPath, readOnly: false };
     },
   };
+  /** What is written before there is a place for it. */
+  const early = new Map<string, string>();
+  const begin = (): void => {
+    if (directory.made) return;
+    directory.make();
+    for (const [vmPath, content] of early) files.replace(vmPath, content);
+    early.clear();
+  };
   const at = <T>(vmPath: string, use: (found: Located) => T, options?: WalkOptions): T => {
+    begin();
     const found = locate(place, vmPath, options);
     try {
       return use(found);
@@ -95,8 +111,12 @@ export function createVmFiles(directory: VmDirectory, view: SharedView, liveRoot
     }
   };
 
-  return {
-    locate: (vmPath, options) => locate(place, vmPath, options),
+  const files: VmFiles = {
+    begin,
+    locate(vmPath, options) {
+      begin();
+      return locate(place, vmPath, options);
+    },
     mountedAt: place.mountedAt,
     openForReading,
     openForWriting(vmPath, mode) {
@@ -142,6 +162,10 @@ export function createVmFiles(directory: VmDirectory, view: SharedView, liveRoot
       }
     },
     replace(vmPath, content) {
+      if (!directory.made) {
+        early.set(vmPath, content);
+        return;
+      }
       try {
         at(
           vmPath,
@@ -159,6 +183,8 @@ export function createVmFiles(directory: VmDirectory, view: SharedView, liveRoot
       }
     },
     remove(vmPath) {
+      // A fresh VM has nothing but empty directories there.
+      if (!directory.made && vmPath.startsWith('/var/')) return early.delete(vmPath);
       try {
         return at(
           vmPath,
@@ -175,19 +201,20 @@ export function createVmFiles(directory: VmDirectory, view: SharedView, liveRoot
       }
     },
     spool() {
+      begin();
       const path = join(directory.path, `spool-${(spools += 1)}`);
       const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
       unlinkSync(path);
       return fd;
     },
     availableBytes(vmPath) {
+      if (!directory.made) return freeBytes(dirname(directory.path));
       // The nearest ancestor that is there.
       for (let path = vmPath; ; path = path.replace(/\/+[^/]*\/*$/, '') || '/') {
         try {
           return at(path, (found) => {
             if (found.kind === 'absent') throw new PathFailure('ENOENT', path);
-            const { bavail, bsize } = statfsSync(found.path);
-            return bavail * bsize;
+            return freeBytes(found.path);
           });
         } catch {
           if (path === '/' || !path.startsWith('/')) return null;
@@ -195,4 +222,5 @@ export function createVmFiles(directory: VmDirectory, view: SharedView, liveRoot
       }
     },
   };
+  return files;
 }
