@@ -28,6 +28,7 @@ export class ClientFleet {
   readonly #lives = new Map<string, Followed>();
   readonly #names = new Map<string, string>();
   readonly #launching = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   #tell: Tell = () => undefined;
   #launched = 0;
 
@@ -135,7 +136,7 @@ export class ClientFleet {
     });
     this.#launching.add(known);
     void known.then(() => this.#launching.delete(known));
-    sandbox.run(request).then(
+    sandbox.run(request, { signal: this.#closing.signal }).then(
       (session) => (followed.session = session),
       // The machine has told of it already.
       () => undefined,
@@ -159,6 +160,7 @@ export class ClientFleet {
     const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
     session
       .run(line, {
+        signal: this.#closing.signal,
         onOutput: ({ stream, data }) => told(stream, decoders[stream].decode(data, { stream: true }), data.length),
       })
       .then(
@@ -178,6 +180,7 @@ export class ClientFleet {
 
   /** Lets go of all VMs without ending them. */
   close(): void {
+    this.#closing.abort(new VmchartError('Interrupted', 'the page is closing', { reason: 'closing' }));
     for (const { actor, sandbox } of this.#lives.values()) {
       // One without a live VM has nothing to give away.
       if (sandbox?.isLive === true && sandbox.microvmId !== null) sandbox.detach();

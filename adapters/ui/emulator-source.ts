@@ -57,7 +57,8 @@ export class EmulatorSource implements FleetSource {
     }
   }
 
-  #tellCall({ operation, method, path, body, microvmId, status, fault }: RecordedRequest): void {
+  #tellCall({ operation, method, path, body, microvmId, status, fault, at }: RecordedRequest): void {
+    const { clock } = this.#emulator;
     const { clientToken } = (body ?? {}) as { clientToken?: string };
     const life =
       microvmId === null
@@ -68,7 +69,7 @@ export class EmulatorSource implements FleetSource {
     if (life === null) return;
     this.#tell({
       kind: 'call',
-      at: Date.now(),
+      at: Math.round(at + clock.wallNow() - clock.now()),
       life,
       layer: 'wire',
       operation: operation === 'Endpoint' ? `${method} ${path.replace(/\?.*$/, '')}` : operation,

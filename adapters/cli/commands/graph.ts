@@ -1,11 +1,11 @@
 /** `vmchart graph`: a machine as a picture or as a text. */
-import { choice, flag, text } from '../arguments/argument.ts';
-import { CliError } from '../cli-error.ts';
+import { choice, flag, readableFile, text } from '../arguments/argument.ts';
+import { CliError, usageError } from '../cli-error.ts';
 import { command } from '../command.ts';
 import type { Outcome } from '../command.ts';
 import { table } from '../output/table.ts';
 
-// Repeated in `pictures/formats.ts`, which is only loaded when a picture is made; the compiler compares the two.
+// Those of `pictures/formats.ts`, which is only loaded when a picture is made; the compiler compares the two.
 const formats = ['mermaid', 'svg', 'dot', 'stately', 'scxml', 'json', 'table'] as const;
 
 /** Draws a machine. */
@@ -32,7 +32,7 @@ export const graphCommand = command({
     highlight: text({ summary: 'Mark a state.', placeholder: 'STATE' }),
     only: text({ summary: 'Draw one outermost state with all that is in it (svg, dot).', placeholder: 'STATE' }),
     output: text({ summary: 'Write to a file.', placeholder: 'FILE', short: 'o', defaultText: 'stdout' }),
-    replay: text({ summary: 'Draw the way that a recorded life took (svg).', placeholder: 'FILE' }),
+    replay: readableFile({ summary: 'Draw the way of a recorded life, or of a counterexample (svg).' }),
     list: flag({ summary: 'List the machines.' }),
   },
   examples: [
@@ -41,6 +41,7 @@ export const graphCommand = command({
     ['vmchart graph --format stately', 'Paste what it prints into Stately Studio.'],
     ['vmchart graph --format table', 'What every state answers to every command.'],
     ['vmchart graph ./orders.js --format svg -o orders.svg', 'A machine of your own.'],
+    ['vmchart graph --replay life.jsonl -o life.svg', 'The way that a recorded life took.'],
   ],
   async run(values): Promise<Outcome> {
     if (values.list) return await listed();
@@ -48,6 +49,7 @@ export const graphCommand = command({
       import('../pictures/load-machine.ts'),
       import('../pictures/formats.ts'),
     ]);
+    if (values.replay !== undefined) return await drawnReplay(values.replay, values);
     const format = values.format ?? 'mermaid';
     const loaded = await loadMachine(values.positional['machine'] ?? 'sandbox');
     const content = await pictureOf(loaded, format, {
@@ -55,12 +57,41 @@ export const graphCommand = command({
       highlight: values.highlight ?? null,
       only: values.only ?? null,
     });
-    const file = values.output ?? null;
-    if (file === null) return { data: { machine: loaded.name, format, file, content }, text: content.trimEnd() };
-    await write(file, content);
-    return { data: { machine: loaded.name, format, file }, text: `Wrote ${file}.` };
+    return await delivered({ machine: loaded.name, format }, content, values.output);
   },
 });
+
+/** A picture on stdout, or in a file. */
+async function delivered(
+  about: Readonly<Record<string, string>>,
+  content: string,
+  file: string | undefined,
+): Promise<Outcome> {
+  if (file === undefined) return { data: { ...about, file: null, content }, text: content.trimEnd() };
+  await write(file, content);
+  return { data: { ...about, file }, text: `Wrote ${file}.` };
+}
+
+async function drawnReplay(
+  { path, content: text }: { readonly path: string; readonly content: string },
+  values: { readonly format: string | undefined; readonly flat: boolean; readonly output: string | undefined },
+): Promise<Outcome> {
+  if ((values.format ?? 'svg') !== 'svg') throw usageError(`--replay draws svg; ${values.format} has no use for it.`);
+  const [{ readReplay }, { drawReplay }, { findMachine }] = await Promise.all([
+    import('../../trace/file.ts'),
+    import('../pictures/draw-replay.ts'),
+    import('../../../model/export/index.ts'),
+  ]);
+  const replay = readReplay(text, path);
+  const life = replay.entries.find((entry) => entry.kind === 'life');
+  const known = life === undefined ? null : findMachine(life.machine);
+  if (known === null) throw usageError(`${path} is of a machine that vmchart does not know.`);
+  return await delivered(
+    { machine: known.name, format: 'svg' },
+    await drawReplay(known.machine, replay, values.flat),
+    values.output,
+  );
+}
 
 async function listed(): Promise<Outcome> {
   const { machineCatalog } = await import('../../../model/export/index.ts');

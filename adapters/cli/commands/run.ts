@@ -7,6 +7,7 @@ import { targetOf, targetOptions } from '../arguments/target.ts';
 import { nameOption } from '../arguments/vm-name.ts';
 import { usageError } from '../cli-error.ts';
 import { command } from '../command.ts';
+import { watchOptions } from '../life/watch.ts';
 
 /** The main job. */
 export const runCommand = command({
@@ -21,6 +22,7 @@ export const runCommand = command({
     ...executionOptions,
     ...targetOptions,
     ...launchOptions,
+    ...watchOptions,
     keep: flag({ summary: 'Leave the VM running and remember it; it bills until it ends. Needs --name.' }),
     name: { ...nameOption, summary: 'The name to remember a kept VM by.' },
   },
@@ -40,12 +42,13 @@ export const runCommand = command({
     const request = launchFrom(values, image, variablesOf(values, environment));
     const line = values.exec ?? null;
     const lineOptions = executionFrom(values);
+    const watch = { record: values.record ?? null, inspect: values.inspect ?? null };
     if (!values.keep) {
       if (values.name !== undefined) {
         throw usageError('--name is for a VM that stays.', ['Add --keep, or leave out --name.']);
       }
       const { runOnce } = await import('../life/run-once.ts');
-      return await runOnce({ target, request, line, lineOptions, execStatus: values.execStatus }, context);
+      return await runOnce({ target, request, line, lineOptions, execStatus: values.execStatus, watch }, context);
     }
     if (values.name === undefined) {
       throw usageError('--keep needs a name to find the VM by.', ['Add --name NAME.']);
@@ -58,7 +61,7 @@ export const runCommand = command({
     }
     const { runAndKeep } = await import('../life/run-and-keep.ts');
     return await runAndKeep(
-      { target, request, line, lineOptions, execStatus: values.execStatus, name: values.name },
+      { target, request, line, lineOptions, execStatus: values.execStatus, watch, name: values.name },
       context,
     );
   },

@@ -13,6 +13,7 @@ import { LifecycleLog, pathData } from './lifecycle-log.ts';
 import { execData, execFailure, runLine } from './run-line.ts';
 import type { RunPlan } from './run-once.ts';
 import { tearDown } from './teardown.ts';
+import { watch } from './watch.ts';
 
 /** What is to be done. */
 export interface KeepPlan extends RunPlan {
@@ -39,12 +40,14 @@ export async function runAndKeep(plan: KeepPlan, context: CommandContext): Promi
   let sandbox: Sandbox | null = null;
   try {
     await using platform = await platformOf(registry, entry, context);
-    sandbox = new Sandbox(platform.ports);
+    const watched = await watch(plan.watch);
+    sandbox = new Sandbox(platform.ports, watched.options);
     try {
       return await launchAndKeep(plan, context, { registry, entry, sandbox, secrets: platform.secrets });
     } finally {
       // Nobody is left to warn: the VM is remembered under its name.
       sandbox.actor.stop();
+      await watched.close();
     }
   } catch (error) {
     // Nothing was sent, or all of it is gone: then the name is free again.

@@ -10,6 +10,8 @@ import { LifecycleLog, pathData } from './lifecycle-log.ts';
 import type { LineOptions } from './run-line.ts';
 import { execData, execFailure, runLine } from './run-line.ts';
 import { tearDown } from './teardown.ts';
+import { watch } from './watch.ts';
+import type { WatchPlan } from './watch.ts';
 
 /** What is to be done. */
 export interface RunPlan {
@@ -20,13 +22,16 @@ export interface RunPlan {
   readonly lineOptions: LineOptions;
   /** Exit with the command's own status. */
   readonly execStatus: boolean;
+  /** Whether the life is recorded or shown elsewhere. */
+  readonly watch?: WatchPlan;
 }
 
 /** Does it. Whatever happens after the launch was sent, the VM is ended before this returns or throws. */
 export async function runOnce(plan: RunPlan, context: CommandContext): Promise<Outcome> {
   const { terminal, interrupts, environment } = context;
   await using platform = await openPlatform(plan.target, environment, { warn: (text) => terminal.note(text) });
-  await using sandbox = new Sandbox(platform.ports);
+  const watched = await watch(plan.watch);
+  await using sandbox = new Sandbox(platform.ports, watched.options);
   const log = new LifecycleLog(sandbox, () => platform.ports.clock.now());
   let result: RunResult | null = null;
   let failure: unknown = null;
@@ -41,6 +46,8 @@ export async function runOnce(plan: RunPlan, context: CommandContext): Promise<O
   }
   const teardown = await tearDown(sandbox, terminal, interrupts);
   await log.close();
+  if (result !== null) watched.printed(result);
+  await watched.close();
   const data = {
     platform: plan.target.kind,
     region: platform.ports.region,

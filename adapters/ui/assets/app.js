@@ -154,6 +154,7 @@ function hello({ title, canLaunch, lives, replay, laws: told }) {
   setText(byId('origin'), title);
   if (replay !== null) {
     if (shownAt === null) startReplay(replay);
+    setText(byId('link'), 'replay');
     return;
   }
   byId('launch').hidden = !canLaunch || !maySend;
@@ -169,6 +170,7 @@ function hello({ title, canLaunch, lives, replay, laws: told }) {
 function startReplay(replay) {
   const bar = new ReplayBar(replay, (shown, at, life) => {
     shownAt = at;
+    table.now = () => at;
     if (life !== null) selected = life;
     showFleet(shown);
   });
@@ -199,7 +201,7 @@ function tally() {
           'aria-pressed': String(state === pressed),
           title: `Show only ${state}`,
         },
-        h('span', { text: state }),
+        h('span', { text: `${state} ` }),
         h('b', { text: String(counts.get(state)) }),
       );
       button.addEventListener('click', () => {
@@ -224,9 +226,11 @@ function drawDetail() {
   const top = topOf(life.state);
   const id = life.facts?.microvmId;
   pill.replaceChildren(
-    h('span', { class: 'pill', 'data-state': top, text: top || 'starting' }),
-    life.state.includes('.') ? h('span', { class: 'substate', text: life.state.slice(top.length + 1) }) : null,
-    id && id !== life.title ? h('code', { text: id }) : null,
+    ...[
+      h('span', { class: 'pill', 'data-state': top, text: top || 'starting' }),
+      life.state.includes('.') ? h('span', { class: 'substate', text: life.state.slice(top.length + 1) }) : null,
+      id && id !== life.title ? h('code', { text: id }) : null,
+    ].filter((part) => part !== null),
   );
   byId('commands').hidden = !life.takesCommands || !maySend || shownAt !== null;
   for (const button of buttons)
@@ -265,8 +269,9 @@ follow({
   onEntries: (entries) => take(entries),
   onLink(up) {
     const link = byId('link');
-    setText(link, up ? 'live' : 'not connected');
-    link.dataset.up = String(up);
+    // A replay is all here: whether its server still runs makes no difference.
+    setText(link, shownAt !== null ? 'replay' : up ? 'live' : 'not connected');
+    link.dataset.up = String(up || shownAt !== null);
   },
 });
 requestAnimationFrame(frame);

@@ -53,6 +53,8 @@ function lifetimeLeft(life, now) {
 
 /** The table over a fleet. `onSelect` is told the name of the life that a person chose. */
 export class FleetTable {
+  /** The moment that times are counted to. */
+  now = Date.now;
   #fleet;
   #onSelect;
   #rows = new Map();
@@ -93,6 +95,7 @@ export class FleetTable {
   reset(fleet) {
     this.#fleet = fleet;
     this.#rows.clear();
+    this.#order = [];
     this.#body.replaceChildren();
     for (const name of fleet.lives.keys()) this.#dirty.add(name);
     this.flush();
@@ -123,7 +126,7 @@ export class FleetTable {
   /** Writes the rows that changed. Returns whether the order may have changed, too. */
   flush() {
     if (this.#dirty.size === 0) return;
-    const now = Date.now();
+    const now = this.now();
     for (const name of this.#dirty) {
       const life = this.#fleet.lives.get(name);
       if (life === undefined) continue;
@@ -167,7 +170,7 @@ export class FleetTable {
 
   /** Writes the times that pass, of the rows that can be seen. */
   tick() {
-    const now = Date.now();
+    const now = this.now();
     const { top, bottom } = byId('fleet-scroll').getBoundingClientRect();
     const height = this.#body.firstElementChild?.offsetHeight ?? 0;
     if (height === 0) return;
@@ -183,7 +186,7 @@ export class FleetTable {
   /** Puts the rows in order, and leaves out those that are not asked for. */
   arrange() {
     if (this.#fleet === undefined) return;
-    const now = Date.now();
+    const now = this.now();
     const { by } = columns.find(({ key }) => key === this.#sort.key);
     const lives = [...this.#fleet.lives.values()].filter((life) => this.#isAskedFor(life));
     const keys = new Map(lives.map((life) => [life.id, by(life, now)]));

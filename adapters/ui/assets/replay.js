@@ -1,5 +1,5 @@
 /** A recorded life, walked step by step. */
-import { byId, h, setText } from './dom.js';
+import { byId, h, s, setText } from './dom.js';
 import { tell } from './event-log.js';
 import { emptyFleet, fold } from './fold.js';
 
@@ -15,6 +15,14 @@ export function stepsOf(entries) {
   }
   return steps;
 }
+
+/** Symbols as drawings: not every typeface has them. */
+const symbols = {
+  'First step': 'M3 3v10M13 3 6 8l7 5Z',
+  'Step back': 'M11 3 4 8l7 5Z',
+  'Step on': 'M5 3l7 5-7 5Z',
+  'Last step': 'M13 3v10M3 3l7 5-7 5Z',
+};
 
 /** The bar with which a recording is walked. `onMove` is told the fleet as it stood at a step, and the moment. */
 export class ReplayBar {
@@ -44,8 +52,16 @@ export class ReplayBar {
       text: 'Play',
       onclick: () => (this.#timer === null ? this.#start() : this.#stop(this.#at)),
     });
-    const button = (label, text, to) =>
-      h('button', { type: 'button', 'aria-label': label, title: label, text, onclick: () => this.#stop(to()) });
+    const button = (label, to) =>
+      h(
+        'button',
+        { type: 'button', 'aria-label': label, title: label, onclick: () => this.#stop(to()) },
+        s(
+          'svg',
+          { viewBox: '0 0 16 16', width: '14', height: '14', 'aria-hidden': 'true' },
+          s('path', { d: symbols[label], fill: 'currentColor', stroke: 'currentColor', 'stroke-width': '1.5' }),
+        ),
+      );
     const bar = byId('replay');
     bar.hidden = false;
     bar.append(
@@ -53,11 +69,11 @@ export class ReplayBar {
       h(
         'div',
         { class: 'walk', role: 'group', 'aria-label': 'Replay' },
-        button('First step', '⏮', () => 0),
-        button('Step back', '◀', () => this.#at - 1),
+        button('First step', () => 0),
+        button('Step back', () => this.#at - 1),
         this.#play,
-        button('Step on', '▶', () => this.#at + 1),
-        button('Last step', '⏭', () => last),
+        button('Step on', () => this.#at + 1),
+        button('Last step', () => last),
       ),
       this.#slider,
       this.#says,

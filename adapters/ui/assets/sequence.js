@@ -82,12 +82,14 @@ export class SequenceView {
   }
 
   show(life) {
-    const messages = messagesOf(life.log).slice(-shown);
+    // A call is told when it has ended, but it belongs where it began.
+    const messages = messagesOf(life.log.slice().sort((a, b) => a.at - b.at)).slice(-shown);
     if (messages.length === 0) {
       this.#panel.replaceChildren(h('p', { class: 'empty', text: 'No call yet.' }));
       return;
     }
-    const height = headHeight + messages.length * rowHeight + 16;
+    const names = s('svg', { class: 'sequence names', viewBox: `0 0 ${width} ${headHeight}`, 'aria-hidden': 'true' });
+    const height = messages.length * rowHeight + 24;
     const summary = messages
       .map(({ from, to, text }) => (from === to ? text : `${lanes[from]} to ${lanes[to]}: ${text}`))
       .join('; ');
@@ -98,14 +100,12 @@ export class SequenceView {
       'aria-label': `Sequence of calls. ${summary}`,
     });
     for (const [index, lane] of lanes.entries()) {
-      svg.append(
-        s('line', { class: 'lane', x1: laneAt[index], x2: laneAt[index], y1: headHeight - 6, y2: height - 6 }),
-        s('text', { class: 'lane-name', x: laneAt[index], y: 17, 'text-anchor': 'middle', text: lane }),
-      );
+      svg.append(s('line', { class: 'lane', x1: laneAt[index], x2: laneAt[index], y1: 0, y2: height - 6 }));
+      names.append(s('text', { class: 'lane-name', x: laneAt[index], y: 21, 'text-anchor': 'middle', text: lane }));
     }
-    for (const [index, message] of messages.entries()) svg.append(arrow(message, headHeight + index * rowHeight + 20));
+    for (const [index, message] of messages.entries()) svg.append(arrow(message, index * rowHeight + 24));
     const atEnd = this.#panel.scrollHeight - this.#panel.scrollTop - this.#panel.clientHeight < 40;
-    this.#panel.replaceChildren(svg);
+    this.#panel.replaceChildren(names, svg);
     if (atEnd) this.#panel.scrollTop = this.#panel.scrollHeight;
   }
 }
