@@ -36,19 +36,15 @@ export function walkComposition(composition: Composition, names: readonly string
   return null;
 }
 
-/**
- * A Jest test that walks the path of a violated safety property.
- *
- * @param system expression of the composed system, such as `composedSystem({ faults: 1 })`
- */
-export function compositionTest({ property, says, steps }: Counterexample, system: string): string {
+/** A Jest test that walks the path of a violated safety property. */
+export function compositionTest({ property, says, steps, system }: Counterexample): string {
   if (steps.length === 0) throw new ModelError('invalid-model', `'${property}' is violated at the start already`);
   return [
     `import { expect, test } from '@jest/globals';`,
     `import { composedSystem, walkComposition } from 'vmchart/model';`,
     ``,
     `test(${JSON.stringify(`${property}: ${says}`)}, () => {`,
-    `  const broken = walkComposition(${system}, [`,
+    `  const broken = walkComposition(${system ?? 'composedSystem()'}, [`,
     ...steps.flatMap(({ by, what, state }) => [`    // → ${state}`, `    ${JSON.stringify(`${by}: ${what}`)},`]),
     `  ]);`,
     `  expect(broken).toBeNull();`,

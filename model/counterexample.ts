@@ -5,12 +5,10 @@ import type { Counterexample } from './property.ts';
 export interface TestSource {
   /** Import lines, besides those of Jest and of `replay` and `firstViolation`. */
   readonly imports: readonly string[];
-  /** Expression of the system. */
-  readonly system: string;
-  /** Expression of the state in which the path starts, for its number among the starts. */
-  readonly start: (index: number) => string;
   /** Expression of the list of properties. */
   readonly properties: string;
+  /** Expression of the system, where the counterexample does not name one. */
+  readonly system?: string;
 }
 
 /** Who did what, what went out, and the state after each step. */
@@ -27,14 +25,18 @@ export function scenarioText({ property, says, start, steps }: Counterexample): 
 }
 
 /** A Jest test that walks the path and fails as long as the property is violated. */
-export function scenarioTest({ property, says, steps, startIndex }: Counterexample, source: TestSource): string {
+export function scenarioTest(
+  { property, says, steps, startIndex, system }: Counterexample,
+  source: TestSource,
+): string {
   return [
     `import { expect, test } from '@jest/globals';`,
     `import { firstViolation, replay } from 'vmchart/model';`,
     ...source.imports,
     ``,
     `test(${JSON.stringify(`${property}: ${says}`)}, () => {`,
-    `  const steps = replay(${source.system}, ${source.start(startIndex)}, [`,
+    `  const system = ${system ?? source.system ?? 'theSystem'};`,
+    `  const steps = replay(system, system.initial()[${startIndex}]!, [`,
     ...steps.flatMap(({ by, what, event, state }) => [
       `    // ${by}: ${what} → ${state}`,
       `    [${JSON.stringify(what)}, ${JSON.stringify(event)}],`,

@@ -18,6 +18,8 @@ export interface ExploreOptions<State, Event, Effects> {
   readonly keepGoing?: boolean;
   /** The level to name in the results. */
   readonly level?: number;
+  /** An expression that builds the system, to be named in counterexamples. */
+  readonly systemExpression?: string;
   /** Called with every step, self-loops included, in the order of the search. */
   readonly onStep?: (step: Step<State, Event, Effects>, beforeIndex: number, afterIndex: number) => void;
 }
@@ -88,6 +90,7 @@ export function explore<State, Event, Effects>(
   options: ExploreOptions<State, Event, Effects> = {},
 ): Exploration<State, Event> {
   const { properties = [], limit = 100_000, keepGoing = false, level = 1, onStep } = options;
+  const expression = options.systemExpression ?? null;
   const visits: Visit<State, Event>[] = [];
   const indices = new Map<string, number>();
   const tallies = properties.map((): Tally => ({ witnesses: 0, counterexample: null }));
@@ -102,7 +105,10 @@ export function explore<State, Event, Effects>(
     index: number,
     last: Step<State, Event, Effects> | null,
   ): void => {
-    tally.counterexample ??= scenario(system, visits, property, index, last, starts);
+    tally.counterexample ??= {
+      ...scenario(system, visits, property, index, last, starts),
+      system: expression,
+    };
     violation ??= tally.counterexample;
   };
 
@@ -220,6 +226,7 @@ function scenario<State, Event, Effects>(
     says,
     start: system.describe(start.state),
     startIndex: starts.indexOf(path[0] ?? 0),
+    system: null,
     steps: steps.map(({ action, effects, after }) => ({
       by: action.by,
       what: action.label,

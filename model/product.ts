@@ -18,6 +18,8 @@ export interface ProductOptions {
   readonly limit?: number;
   /** The level to name in the results; 2 unless said otherwise. */
   readonly level?: number;
+  /** An expression that builds the composed system, to be named in counterexamples. */
+  readonly systemExpression?: string;
 }
 
 /** What the exploration of a composed system saw. */
@@ -99,7 +101,8 @@ export function exploreProduct(composition: ParsedComposition, options: ProductO
   }
 
   const failed = broken ?? (stuck === null ? null : { ...stuck, byStep: false });
-  const violation = failed === null ? null : tell(composition, compiled, store, failed);
+  const told = failed === null ? null : tell(composition, compiled, store, failed);
+  const violation = told === null ? null : { ...told, system: options.systemExpression ?? null };
   return {
     states: store.count,
     transitions,
@@ -147,7 +150,7 @@ function tell(
   }
   const { id, requirement, says } = source;
   const start = showComposition(composition, states[0] ?? {}, null);
-  return { property: id, requirement, says, start, startIndex: 0, steps };
+  return { property: id, requirement, says, start, startIndex: 0, system: null, steps };
 }
 
 function asScenario(

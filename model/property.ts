@@ -57,6 +57,8 @@ export interface Counterexample {
   readonly start: string;
   /** Which of the initial states it starts in. */
   readonly startIndex: number;
+  /** An expression that builds the explored system, for a test to paste; `null` where nobody said. */
+  readonly system: string | null;
   readonly steps: readonly ScenarioStep[];
 }
 

@@ -17,6 +17,8 @@ import { mergeResults, type LevelFindings } from './results.ts';
 /** Options of {@link checkLevel1}. */
 export interface Level1Options {
   readonly machine?: SandboxMachine;
+  /** An expression of the machine, where it is a variant, for tests to paste. */
+  readonly machineExpression?: string;
   readonly limit?: number;
 }
 
@@ -51,7 +53,8 @@ class Collection {
     this.depth = Math.max(this.depth, depth);
   }
 
-  findings(structure: readonly PropertyResult[] = []): LevelFindings {
+  /** What there is to say; without the checks of the whole chart when the search stopped early. */
+  findings(structure?: readonly PropertyResult[]): LevelFindings {
     const cells = this.tables.flatMap((table) => table.results());
     // The cells of the default policy, and those of the options where they differ.
     const distinct = new Map(
@@ -60,20 +63,27 @@ class Collection {
     return {
       parts: this.parts,
       depth: this.depth,
-      properties: [...mergeResults(this.results), ...structure],
-      table: [...distinct.values()],
+      properties: [...mergeResults(this.results), ...(structure ?? [])],
+      table: structure === undefined ? [] : [...distinct.values()],
     };
   }
 }
 
 /** Runs level 1. It stops at the first violation. */
-export function checkLevel1({ machine = sandboxMachine, limit = 100_000 }: Level1Options = {}): LevelFindings {
+export function checkLevel1(options: Level1Options = {}): LevelFindings {
+  const { machine = sandboxMachine, limit = 100_000, machineExpression } = options;
+  const expression = (policy: Partial<SandboxPolicy>): string =>
+    `sandboxSystem(${JSON.stringify({ policy })}${machineExpression === undefined ? '' : `, ${machineExpression}`})`;
   const chart = chartOf(machine);
   const properties = sandboxPropertiesOf(machine);
   const collection = new Collection();
 
   // A new life first: of two paths to a violation the one that launches its own VM is easier to follow.
-  const first = explore(sandboxSystem({ newLifeOnly: true }, machine), { limit, properties });
+  const first = explore(sandboxSystem({ newLifeOnly: true }, machine), {
+    limit,
+    properties,
+    systemExpression: expression({}),
+  });
   if (first.violation !== null) {
     collection.add('a new life', first);
     return collection.findings();
@@ -86,6 +96,7 @@ export function checkLevel1({ machine = sandboxMachine, limit = 100_000 }: Level
     const table = new TableCheck(policy);
     const exploration = explore(sandboxSystem({ policy }, machine), {
       limit,
+      systemExpression: expression(policy),
       properties: properties.filter(({ id }) => !left.includes(id)),
       onStep: (step, from, to) => {
         table.see(step);
@@ -103,6 +114,7 @@ export function checkLevel1({ machine = sandboxMachine, limit = 100_000 }: Level
 
   const watched = explore(observedSystem({ newLifeOnly: true }, machine), {
     limit,
+    systemExpression: 'observedSystem({ newLifeOnly: true })',
     properties: [...sometimesProperties, ...observedProperties],
   });
   collection.add('watched for cycles and proxy tokens', watched);

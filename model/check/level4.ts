@@ -33,6 +33,7 @@ export async function checkLevel4(): Promise<LevelFindings> {
               says,
               start: 'any state that keeps the invariants',
               startIndex: 0,
+              system: null,
               steps: [step],
             },
       };

@@ -73,12 +73,16 @@ export function failuresOf({
   table,
 }: Pick<CheckReport, 'properties' | 'mutants' | 'table'>): readonly string[] {
   const where = (level: number): string => `level ${level}`;
+  // A search stops at the first violation: what it had not come to is neither tested nor untested.
+  const stopped = new Set(properties.filter(({ counterexample }) => counterexample !== null).map(({ level }) => level));
   return [
     ...properties
       .filter(({ counterexample, holds, witnesses }) => counterexample !== null || (!holds && witnesses > 0))
       .map(({ id, level, says }) => `${id} is violated (${where(level)}): ${says}`),
     ...properties
-      .filter(({ counterexample, witnesses }) => counterexample === null && witnesses === 0)
+      .filter(
+        ({ counterexample, witnesses, level }) => counterexample === null && witnesses === 0 && !stopped.has(level),
+      )
       .map(({ id, level, kind }) =>
         kind === 'sometimes'
           ? `${id} never happens (${where(level)})`

@@ -7,6 +7,7 @@ import { sandboxMachine } from '../../machines/index.ts';
 import { callLaunchAgain, timeOf } from '../../machines/sandbox-rules.ts';
 import { sandboxSetup } from '../../machines/sandbox-setup.ts';
 import type { ComposedOptions } from '../composed/composed-system.ts';
+import { ModelError } from '../model-error.ts';
 import type { SandboxMachine } from './system.ts';
 
 /** The four guarded requirements, which are also the names of their guards. */
@@ -148,3 +149,14 @@ export const mutants: readonly Mutant[] = [
   })),
   ...seededFaults,
 ];
+
+/**
+ * The lifecycle machine of a mutant, for a pasted test.
+ *
+ * @throws ModelError where no mutant has that id, or its fault is not in the machine
+ */
+export function mutantMachine(id: string): SandboxMachine {
+  const machine = mutants.find((mutant) => mutant.id === id)?.machine;
+  if (machine === undefined) throw new ModelError('unknown-name', `no mutant '${id}' of the lifecycle machine`);
+  return machine();
+}
