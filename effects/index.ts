@@ -43,6 +43,8 @@ export type {
   UploadBody,
   UploadOptions,
 } from './session/files.ts';
+export type { SyncDirOptions, SyncReport } from './session/sync-dir.ts';
+export type { UploadOwnership } from './session/upload-owner.ts';
 export type { DownloadDirOptions, UploadDirOptions } from './session/directories.ts';
 export type {
   DirectoryReport,

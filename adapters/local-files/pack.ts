@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Header, Pack } from 'tar-stream';
 import { VmchartError } from '../../effects/errors.ts';
 import type { LocalDirectory, PackOptions, SkippedMember } from '../../effects/index.ts';
+import { digestsOf } from './digests.ts';
 import { localFailure } from './local-failure.ts';
 import { walk } from './walk.ts';
 import type { Member } from './walk.ts';
@@ -31,7 +32,12 @@ export async function openDirectory(root: string, options: PackOptions): Promise
   } catch (error) {
     throw localFailure(error, `The directory ${root} cannot be sent`);
   }
-  return { ...counts, skipped, pack: () => packed(root, options) };
+  return {
+    ...counts,
+    skipped,
+    pack: (takes) => packed(root, options, takes ?? null),
+    digests: async (signal) => await digestsOf(root, options, signal),
+  };
 }
 
 function leadsOut(path: string, target: string): VmchartError {
@@ -42,10 +48,14 @@ function leadsOut(path: string, target: string): VmchartError {
 }
 
 /** Makes the archive as fast as it is taken, and no faster. */
-async function* packed(root: string, options: PackOptions): AsyncGenerator<Uint8Array> {
+async function* packed(
+  root: string,
+  options: PackOptions,
+  takes: ((path: string) => boolean) | null,
+): AsyncGenerator<Uint8Array> {
   const { pack } = await import('tar-stream');
   const archive = pack();
-  const writing = write(archive, root, options).then(
+  const writing = write(archive, root, options, takes).then(
     () => archive.finalize(),
     (error: unknown) => archive.destroy(localFailure(error, `The directory ${root} could not be sent`)),
   );
@@ -57,9 +67,15 @@ async function* packed(root: string, options: PackOptions): AsyncGenerator<Uint8
   }
 }
 
-async function write(archive: Pack, root: string, options: PackOptions): Promise<void> {
+async function write(
+  archive: Pack,
+  root: string,
+  options: PackOptions,
+  takes: ((path: string) => boolean) | null,
+): Promise<void> {
   for await (const member of walk(root, options, () => undefined)) {
     if (archive.destroyed) return;
+    if (takes !== null && (member.kind === 'directory' || !takes(member.path))) continue;
     if (member.kind === 'file') await writeFile(archive, root, member);
     else if (member.kind === 'directory')
       await writeEntry(archive, { ...common(member), type: 'directory', mode: permissions(member.mode) });

@@ -57,9 +57,10 @@ export async function uploadDir(
   remoteDir: string,
   options: UploadDirOptions = {},
 ): Promise<DirectoryReport> {
-  const { pack, ...report } = await disk.openDirectory(localDir, options);
-  await uploadTar(transport, remoteDir, pack, options);
-  return report;
+  const directory = await disk.openDirectory(localDir, options);
+  await uploadTar(transport, remoteDir, () => directory.pack(), options);
+  const { files, directories, links, bytes, skipped } = directory;
+  return { files, directories, links, bytes, skipped };
 }
 
 /** Fetches a directory of the VM, which is not trusted. A failure leaves the local directory as it was. */

@@ -36,8 +36,10 @@ export interface DirectoryReport {
 
 /** A directory that was looked through and can be sent. */
 export interface LocalDirectory extends DirectoryReport {
-  /** An archive of it, made while it is read, anew at each call. */
-  pack(): AsyncIterable<Uint8Array>;
+  /** An archive of it, or of some of its files and links, made while it is read, anew at each call. */
+  pack(takes?: (path: string) => boolean): AsyncIterable<Uint8Array>;
+  /** A digest of each file and link, by path: equal digests mean equal contents, modes and targets. */
+  digests(signal?: AbortSignal): Promise<ReadonlyMap<string, string>>;
 }
 
 /** How a directory is packed. */

@@ -1,22 +1,18 @@
 /** The client of one VM's inside. It holds nothing worth keeping: two strings are enough to make it again. */
-import type { Clock, Http, HttpResponse, HttpStream } from '../ports.ts';
+import type { Clock, Http, HttpResponse } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
 import { bounded, checkedDurationMs } from './deadline.ts';
-import { downloadDir, downloadTo, requireLocalFiles, uploadDir, uploadFrom } from './directories.ts';
-import type { DownloadDirOptions, UploadDirOptions } from './directories.ts';
 import type { Command, StartOptions } from './exec-command.ts';
 import { ExecHandle } from './exec-handle.ts';
 import type { WaitOptions } from './exec-handle.ts';
 import type { ExecResult } from './exec-result.ts';
-import { downloadFile, fileExists, openRemoteFile, openRemoteTar, uploadFile, uploadTar } from './files.ts';
-import type { ArchiveOptions, LineRange, TransferOptions, UploadBody, UploadOptions } from './files.ts';
 import { fetchGuest } from './guest-http.ts';
 import type { GuestRequest } from './guest-http.ts';
 import { readHealth, waitUntilReady } from './health.ts';
 import type { Health, ReadyOptions } from './health.ts';
 import { KeepAwake } from './keep-awake.ts';
 import type { KeepAwakeOptions } from './keep-awake.ts';
-import type { DirectoryReport, LocalFiles } from './local-files.ts';
+import type { LocalFiles } from './local-files.ts';
 import type { PollSchedule } from './poll-schedule.ts';
 import { adaptiveExecPolling } from './poll-schedule.ts';
 import { listProcs } from './procs.ts';
@@ -26,10 +22,13 @@ import { runToCompletion } from './run-to-completion.ts';
 import type { RunOptions } from './run-to-completion.ts';
 import type { RunResult } from './run-result.ts';
 import { SessionBuilder } from './session-builder.ts';
+import { SessionFiles } from './session-files.ts';
 import { startExec } from './start-exec.ts';
 import type { TokenMinter } from './token-minter.ts';
 import { Transport } from './transport.ts';
 import type { Bearer } from './transport.ts';
+import { UploadOwner } from './upload-owner.ts';
+import type { UploadOwnership } from './upload-owner.ts';
 
 /** The port of the daemon unless told otherwise. */
 export const defaultAgentPort = 9_000;
@@ -69,6 +68,8 @@ export interface SessionOptions {
   readonly isRunning?: () => boolean;
   /** The local disk, for transfers of files and directories. */
   readonly localFiles?: LocalFiles;
+  /** Who owns what is uploaded. Default: the daemon's user, root. */
+  readonly uploadOwner?: UploadOwnership;
 }
 
 /**
@@ -78,16 +79,18 @@ export interface SessionOptions {
  * const session = new Session({ endpoint, agentToken, http, clock, minter });
  * const { stdout, posixExitCode } = await session.run('uname -a');
  */
-export class Session {
+export class Session extends SessionFiles {
   readonly port: number;
   readonly egressPosture: SessionEgressPosture;
-  readonly #transport: Transport;
+  /** The transport, for whoever builds another noun on this session. */
+  readonly transport: Transport;
+  protected readonly uploadOwner: UploadOwner;
   readonly #execPolling: PollSchedule;
   readonly #isRunning: (() => boolean) | undefined;
-  readonly #localFiles: LocalFiles | undefined;
 
   /** @throws VmchartError `Precondition` without an HTTP client or a clock; `InvalidArg` for a bad number. */
   constructor(options: SessionOptions) {
+    super(options.localFiles);
     const { http, clock } = options;
     if (http === undefined)
       throw new VmchartError('Precondition', 'A session needs an HTTP client.', { reason: 'no-http' });
@@ -96,9 +99,8 @@ export class Session {
     this.egressPosture = options.egressPosture ?? 'unsealed';
     this.#execPolling = options.execPolling ?? adaptiveExecPolling;
     this.#isRunning = options.isRunning;
-    this.#localFiles = options.localFiles;
     const minted = options.minter && new ProxyAuth({ minter: options.minter, clock, port: this.port });
-    this.#transport = new Transport({
+    this.transport = new Transport({
       endpoint: options.endpoint,
       agentToken: options.agentToken,
       http,
@@ -109,6 +111,7 @@ export class Session {
       resumeWindowMs: options.resumeWindowMs ?? 30_000,
       vmState: options.vmState,
     });
+    this.uploadOwner = new UploadOwner(this.transport, options.uploadOwner ?? 'daemon', this.#execPolling);
   }
 
   /** A session with a daemon that is reached without the endpoint proxy: no proxy headers at all. */
@@ -134,36 +137,31 @@ export class Session {
 
   /** The bearer. Readable on purpose, to attach again later; never printed by accident. */
   get agentToken(): string {
-    return this.#transport.agentToken;
+    return this.transport.agentToken;
   }
 
   get endpoint(): string {
-    return this.#transport.endpoint;
+    return this.transport.endpoint;
   }
 
   /** `https://host` of the endpoint. */
   get baseUrl(): string {
-    return this.#transport.baseUrl;
+    return this.transport.baseUrl;
   }
 
   /** The token cache, or `null` for a direct session. */
   get proxyAuth(): ProxyAuth | null {
-    return this.#transport.proxyAuth;
+    return this.transport.proxyAuth;
   }
 
   /** Counts resumes from 1: word from an older generation is of a job that is gone (FC-034). */
   get generation(): number {
-    return this.#transport.generation;
-  }
-
-  /** The transport, for whoever builds another noun on this session. */
-  get transport(): Transport {
-    return this.#transport;
+    return this.transport.generation;
   }
 
   /** The headers that a request to the daemon carries. Secret values. */
   async headers(bearer: Bearer = 'session', signal?: AbortSignal): Promise<Record<string, string>> {
-    return await this.#transport.headers(bearer, {}, signal);
+    return await this.transport.headers(bearer, {}, signal);
   }
 
   /**
@@ -172,22 +170,22 @@ export class Session {
    * and an answer to it ends the stillness: the VM was woken.
    */
   pause(): void {
-    this.#transport.pause.begin();
+    this.transport.pause.begin();
   }
 
   /** The VM runs again without having been resumed: nothing but the stillness ends. */
   unpause(): void {
-    this.#transport.pause.end();
+    this.transport.pause.end();
   }
 
   /** Points at an endpoint again after a resume and drops the cached token (STATE-8). */
   rebind(endpoint: string): void {
-    this.#transport.rebind(endpoint);
+    this.transport.rebind(endpoint);
   }
 
   /** Rejects what is in flight and whatever comes later: the VM is gone. */
   close(reason?: Error): void {
-    this.#transport.close(
+    this.transport.close(
       reason ?? new VmchartError('Interrupted', 'The session was closed: its VM is gone.', { reason: 'gone' }),
     );
   }
@@ -195,7 +193,7 @@ export class Session {
   /** One authenticated read. A missing file proves the token as well as one that is there. */
   async verifyToken(signal?: AbortSignal): Promise<void> {
     try {
-      await this.#transport.send({ method: 'GET', path: '/v1/fs/file?path=%2Fdev%2Fnull', signal });
+      await this.transport.send({ method: 'GET', path: '/v1/fs/file?path=%2Fdev%2Fnull', signal });
     } catch (error) {
       if (!(VmchartError.is(error) && error.wireKind === 'NotFound')) throw error;
     }
@@ -206,7 +204,7 @@ export class Session {
    * The token among them is secret. Sends nothing to the VM.
    */
   async connectHeaders(port: number, signal?: AbortSignal): Promise<[string, string][]> {
-    const { proxyAuth } = this.#transport;
+    const { proxyAuth } = this.transport;
     if (proxyAuth === null) return [];
     return Object.entries(await this.#boundMint((both) => proxyAuth.headersForPort(port, both), signal));
   }
@@ -220,24 +218,24 @@ export class Session {
     appProtocols: readonly string[] = [],
     signal?: AbortSignal,
   ): Promise<string[] | undefined> {
-    const { proxyAuth } = this.#transport;
+    const { proxyAuth } = this.transport;
     if (proxyAuth === null) return undefined;
     return [...(await this.#boundMint((both) => proxyAuth.subprotocols(port, both), signal)), ...appProtocols];
   }
 
   /** Sends a request to a program in the VM, on any port. The agent token is not sent along. */
   async fetch(port: number, request: GuestRequest = {}): Promise<HttpResponse> {
-    return await fetchGuest(this.#transport, port, request);
+    return await fetchGuest(this.transport, port, request);
   }
 
   /** Asks the daemon for its health, without a bearer. */
   async health(signal?: AbortSignal): Promise<Health> {
-    return await readHealth(this.#transport, signal);
+    return await readHealth(this.transport, signal);
   }
 
   /** Polls health until the daemon is bootstrapped. Default limit 120 s. */
   async waitUntilReady(options: ReadyOptions = {}): Promise<Health> {
-    return await waitUntilReady(this.#transport, options);
+    return await waitUntilReady(this.transport, options);
   }
 
   /**
@@ -246,92 +244,33 @@ export class Session {
    * @throws VmchartError `InvalidArg` for a policy that could not keep it awake.
    */
   keepAwake(options: KeepAwakeOptions = {}): KeepAwake {
-    return new KeepAwake(this.#transport, { isRunning: this.#isRunning, ...options });
+    return new KeepAwake(this.transport, { isRunning: this.#isRunning, ...options });
   }
 
   /** The processes of every command that the daemon knows. */
   async procs(signal?: AbortSignal): Promise<readonly ProcGroup[]> {
-    return await listProcs(this.#transport, signal);
+    return await listProcs(this.transport, signal);
   }
 
   /** Starts a command and comes back at once. */
   async start(command: Command, options: StartOptions = {}): Promise<ExecHandle> {
-    return await startExec(this.#transport, command, options, this.#execPolling);
+    return await startExec(this.transport, command, options, this.#execPolling);
   }
 
   /** The handle of a command that was started before, here or elsewhere. Sends nothing. */
   exec(execId: string): ExecHandle {
-    return new ExecHandle(this.#transport, execId, this.#execPolling);
+    return new ExecHandle(this.transport, execId, this.#execPolling);
   }
 
   /** Runs a command to its end under its deadlines. */
-  async run(command: Command, options: RunOptions = {}): Promise<RunResult> {
-    return await runToCompletion(this.#transport, command, options, this.#execPolling);
+  override async run(command: Command, options: RunOptions = {}): Promise<RunResult> {
+    return await runToCompletion(this.transport, command, options, this.#execPolling);
   }
 
   /** Starts a command, waits for it and takes its output: the plain form, which never kills. */
   async runSync(command: Command, options: StartOptions & WaitOptions = {}): Promise<ExecResult> {
     const handle = await this.start(command, options);
     return await handle.waitAndAck(options);
-  }
-
-  /** Writes one file of the VM, its parents included. */
-  async uploadFile(path: string, data: UploadBody, options: UploadOptions = {}): Promise<void> {
-    await uploadFile(this.#transport, path, data, options);
-  }
-
-  /** Reads a file into memory. */
-  async downloadFile(path: string, options: TransferOptions = {}): Promise<Uint8Array> {
-    return await downloadFile(this.#transport, path, options);
-  }
-
-  /** Reads some lines of a file into memory: 1-based, inclusive. */
-  async downloadFileLines(path: string, range: LineRange, options: TransferOptions = {}): Promise<Uint8Array> {
-    return await downloadFile(this.#transport, path, { ...options, ...range });
-  }
-
-  /** Opens a file for reading as it comes. */
-  async openFile(path: string, options: TransferOptions & LineRange = {}): Promise<HttpStream> {
-    return await openRemoteFile(this.#transport, path, options);
-  }
-
-  /** Whether there is such a file. A directory is an error, not an answer. */
-  async fileExists(path: string, signal?: AbortSignal): Promise<boolean> {
-    return await fileExists(this.#transport, path, signal);
-  }
-
-  /** Unpacks an uncompressed tar archive in the VM. */
-  async uploadTar(remoteDir: string, archive: UploadBody, options: ArchiveOptions = {}): Promise<void> {
-    await uploadTar(this.#transport, remoteDir, archive, options);
-  }
-
-  /** Opens a tar archive of a directory of the VM for reading as it comes. */
-  async downloadTar(remoteDir: string, options: TransferOptions = {}): Promise<HttpStream> {
-    return await openRemoteTar(this.#transport, remoteDir, options);
-  }
-
-  /** Sends a local file with its permission bits. */
-  async uploadFrom(
-    localPath: string,
-    remotePath: string,
-    options: Omit<UploadOptions, 'sizeBytes'> = {},
-  ): Promise<void> {
-    await uploadFrom(this.#transport, requireLocalFiles(this.#localFiles), localPath, remotePath, options);
-  }
-
-  /** Fetches a file to the local disk; it appears only when it is whole. Returns its size in bytes. */
-  async downloadTo(remotePath: string, localPath: string, options: TransferOptions = {}): Promise<number> {
-    return await downloadTo(this.#transport, requireLocalFiles(this.#localFiles), remotePath, localPath, options);
-  }
-
-  /** Sends a local directory, links kept as links. */
-  async uploadDir(localDir: string, remoteDir: string, options: UploadDirOptions = {}): Promise<DirectoryReport> {
-    return await uploadDir(this.#transport, requireLocalFiles(this.#localFiles), localDir, remoteDir, options);
-  }
-
-  /** Fetches a directory of the VM, which is not trusted: nothing is written outside of `localDir`. */
-  async downloadDir(remoteDir: string, localDir: string, options: DownloadDirOptions = {}): Promise<DirectoryReport> {
-    return await downloadDir(this.#transport, requireLocalFiles(this.#localFiles), remoteDir, localDir, options);
   }
 
   toJSON(): { endpoint: string; port: number; egressPosture: SessionEgressPosture } {
@@ -343,7 +282,7 @@ export class Session {
   }
 
   async #boundMint<T>(mint: (signal: AbortSignal) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const { clock, timeoutMs, closed } = this.#transport;
+    const { clock, timeoutMs, closed } = this.transport;
     const expired = () =>
       new VmchartError(
         { wireKind: 'Transport' },

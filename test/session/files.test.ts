@@ -3,10 +3,10 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Http, HttpRequest } from 'vmchart/effects';
+import type { Http, HttpRequest, UploadOwnership } from 'vmchart/effects';
 import { Session, VmchartError } from 'vmchart/effects';
 import { localFiles, manualClock } from 'vmchart/adapters';
-import { DaemonRecorder, rejection, testSession } from './daemon-recorder.ts';
+import { DaemonRecorder, execBody, healthBody, outcome, rejection, testSession } from './daemon-recorder.ts';
 
 const done = { status: 204 };
 
@@ -292,5 +292,64 @@ describe('files on the local disk', () => {
     const { session } = testSession(new DaemonRecorder());
     expect(await rejection(session.downloadTo('/x', join(scratch, 'y')))).toMatchObject({ kind: 'Precondition' });
     expect(await rejection(session.uploadDir(scratch, '/x'))).toMatchObject({ reason: 'no-local-files' });
+  });
+});
+
+describe('owners of uploads', () => {
+  const health = (configured: boolean) => ({
+    body: healthBody(),
+    headers: configured ? { 'microvms-default-user-configured': '1' } : {},
+  });
+  const ran = (stdout: string, exitCode = 0) => [
+    { body: execBody('running') },
+    { body: execBody('exited', outcome(exitCode)) },
+    { body: execBody('acked', outcome(exitCode, { stdout, stderr: 'no such user' })) },
+  ];
+  const owned = (http: DaemonRecorder, uploadOwner: UploadOwnership) =>
+    Session.direct({
+      endpoint: 'http://x',
+      agentToken: 't',
+      http,
+      clock: manualClock({ autoAdvance: true }),
+      uploadOwner,
+    });
+  const starts = (http: DaemonRecorder) =>
+    http.requests
+      .filter(({ url }) => url.endsWith('/start'))
+      .map(({ body }) => JSON.parse(String(body)) as Record<string, unknown>);
+
+  test('root owns uploads unless asked otherwise, and where no default user is configured', async () => {
+    const plain = new DaemonRecorder(done);
+    await testSession(plain).session.uploadFile('/x', '');
+    expect(plain.requests.length).toBe(1);
+    const none = new DaemonRecorder(done, health(false), done);
+    const session = owned(none, 'default-user');
+    await session.uploadFile('/x', '');
+    await session.uploadFile('/y', '');
+    expect(none.routes.map((route) => route.split('?')[0])).toEqual([
+      'PUT /v1/fs/file',
+      'GET /v1/health',
+      'PUT /v1/fs/file',
+    ]);
+  });
+
+  test('the default user is asked for once, and each upload is handed over by uid 0', async () => {
+    const http = new DaemonRecorder(done, health(true), ...ran('1000\n1001\n'), ...ran(''), done, ...ran(''));
+    const session = owned(http, 'default-user');
+    await session.uploadFile('/a -b', '');
+    await session.uploadTar('/work', '');
+    expect(starts(http)).toMatchObject([
+      { command: ['id -u && id -g'], user: null },
+      { command: ['chown', '-h', '1000:1001', '--', '/a -b'], user: 0 },
+      { command: ['chown', '-hR', '1000:1001', '--', '/work'], user: 0 },
+    ]);
+  });
+
+  test('numbers can be given, and a failure says that the upload is there', async () => {
+    const http = new DaemonRecorder(done, ...ran('', 1));
+    const error = await rejection(owned(http, { uid: 5, gid: 6 }).uploadFile('/x', ''));
+    expect(error).toMatchObject({ kind: 'Platform', reason: 'upload-owner' });
+    expect(error.message).toContain('no such user');
+    expect(starts(http)).toMatchObject([{ command: ['chown', '-h', '5:6', '--', '/x'] }]);
   });
 });
