@@ -23,7 +23,7 @@ export async function runHandler(
 ): Promise<HandlerOutcome | null> {
   const { alarms } = world;
   const path = `${handlerDirectory}/${name}`;
-  if (world.files.stat(path) === null) return null;
+  if (!world.files.begun || world.files.stat(path) === null) return null;
   const began = alarms.now();
   const failed = (error: string): HandlerOutcome => ({
     exit_code: null,

@@ -47,6 +47,16 @@ export function createPlainProcesses(
   const leaders = new Set<number>();
   let destroyed = false;
 
+  /** Groups without members are forgotten at once: the host may give their numbers to others. */
+  const forgetEnded = (): void => {
+    const table = listProcesses();
+    for (const leader of leaders) {
+      if (table.some((row) => row.group === leader && isAlive(row))) continue;
+      leaders.delete(leader);
+      watchdog.forget(leader);
+    }
+  };
+
   const start = async (request: LaunchRequest): Promise<VmProcess> => {
     files.begin();
     const [program = '', ...args] = request.argv;
@@ -75,6 +85,7 @@ export function createPlainProcesses(
     }
     leaders.add(pid);
     watchdog.remember(pid);
+    void exit.then(forgetEnded);
     return {
       pid,
       stdin: stdin?.writer ?? null,
@@ -98,6 +109,7 @@ export function createPlainProcesses(
     },
     async freeze() {
       gate.close();
+      forgetEnded();
       await signalFamily(leaders, 'SIGSTOP', (row) => !isStopped(row));
     },
     async thaw() {
@@ -107,6 +119,7 @@ export function createPlainProcesses(
     async destroy() {
       destroyed = true;
       gate.open();
+      forgetEnded();
       // Stopped first, so that nobody can start another while the others are being ended.
       await signalFamily(leaders, 'SIGSTOP', (row) => !isStopped(row));
       await signalFamily(leaders, 'SIGKILL', () => true);

@@ -24,6 +24,8 @@ const mountedInside = new Set(['/proc', '/dev/shm']);
 
 /** See {@link createVmFiles}. */
 export interface VmFiles {
+  /** Whether {@link VmFiles.begin} was called: before it a VM has nothing that an image did not bring. */
+  readonly begun: boolean;
   /** Makes the files of a fresh VM, the first time it is called. Everything else here does so when it has to. */
   begin(): void;
   /** Walks to a path. Throws {@link PathFailure}. Release what it returns. */
@@ -112,6 +114,9 @@ export function createVmFiles(directory: VmDirectory, view: SharedView, liveRoot
   };
 
   const files: VmFiles = {
+    get begun() {
+      return directory.made;
+    },
     begin,
     locate(vmPath, options) {
       begin();
