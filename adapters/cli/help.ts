@@ -9,7 +9,7 @@ import { table } from './output/table.ts';
 /** What `vmchart --help` prints. */
 export function programHelp(commands: readonly CommandEntry[], paint: Paint): string {
   return [
-    `${paint.strong('vmchart')} drives one AWS Lambda MicroVM through its life, and proves that it is legal.`,
+    `${paint.strong('vmchart')} launches, uses, suspends, resumes and ends AWS Lambda MicroVMs, or emulates them on this machine.`,
     '',
     `${paint.strong('Usage:')} vmchart COMMAND [OPTIONS]`,
     '',
@@ -70,6 +70,7 @@ export function optionTerm(key: string, argument: Argument<unknown>): string {
 /** What it does, how often it may be given, and what holds otherwise. */
 export function summaryOf(argument: Argument<unknown>): string {
   const more = [
+    ...(argument.range === undefined ? [] : [argument.range]),
     ...(argument.many ? ['may be repeated'] : []),
     ...(argument.defaultText === undefined ? [] : [`default: ${argument.defaultText}`]),
   ];

@@ -58,7 +58,9 @@ With \`--json\` a command prints exactly one object on stdout, whatever happens;
 spite of it: the output of a command that failed, the report of a teardown. \`emulator\` and \`ui\` print their object when
 they listen. \`exec --stream --json\` prints one event a line (\`output\`, \`gap\`, \`exit\`) and the object last.
 
-No secret is in any of it: neither tokens nor the values of variables.`;
+No secret is in any of it: neither the tokens of VMs nor the values of variables. What \`emulator\` prints for other
+programs to use is there: the published example key pair, and the admin token, which is made anew for each emulator
+and is worth nothing elsewhere.`;
 
 function exitCodes(): string {
   const rows = exitTable.map(({ exitCode, code, meaning }) => [String(exitCode), code, meaning]);

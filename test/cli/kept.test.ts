@@ -57,15 +57,17 @@ describe('a kept VM', () => {
       exitCode: 0,
       data: { state: 'SUSPENDED', lifecycle: ['RUNNING', 'SUSPENDING', 'SUSPENDED'] },
     });
-    const twice = await at('suspend', 'box');
-    expect(twice).toMatchObject({ exitCode: 2, error: { kind: 'InvalidArg' } });
-    expect(twice.error?.message).toContain('STATE-5');
-    expect(twice.error?.suggestions.join()).toContain('vmchart resume box');
+    const calls = emulator.recorder.count('SuspendMicrovm');
+    const twice = await cli(['suspend', 'box'], { environment });
+    expect(twice).toMatchObject({ code: 0, stdout: '' });
+    expect(twice.stderr).toMatch(/^✓ box is suspended already .*\n$/);
+    expect(emulator.recorder.count('SuspendMicrovm')).toBe(calls);
     const asleep = await at('exec', '--name', 'box', 'true');
     expect(asleep).toMatchObject({ exitCode: 12, error: { suggestions: ['vmchart resume box'] } });
     expect((await at('ls')).data).toMatchObject({ vms: [{ name: 'box', state: 'SUSPENDED', problem: null }] });
     expect(await at('resume', '--name', 'box')).toMatchObject({ exitCode: 0, data: { state: 'RUNNING' } });
-    expect(await at('terminate', 'box')).toMatchObject({ exitCode: 0, data: { forgotten: true } });
+    expect(await at('resume', 'box')).toMatchObject({ exitCode: 0, data: { state: 'RUNNING', changed: false } });
+    expect(await at('terminate', 'box')).toMatchObject({ exitCode: 0, data: { forgotten: true, outcome: 'ended' } });
     expect(alive()).toEqual([]);
     expect((await at('ls')).data).toEqual({ vms: [] });
     expect(await allText(join(home, 'state'))).toBe('');
@@ -175,8 +177,12 @@ describe('commands in a kept VM', () => {
     expect(await at('exec', '--name', 'box', '--kill', execId)).toMatchObject({ data: { killed: true } });
     const ended = await at('exec', '--name', 'box', '--poll', execId, '--wait');
     expect(ended).toMatchObject({ exitCode: 13, data: { exec: { done: true } } });
-    const lost = await at('exec', '--name', 'box', '--poll', 'x-0000000000000000');
-    expect(lost).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
+    for (const how of ['--poll', '--kill']) {
+      const lost = await at('exec', '--name', 'box', how, 'x-0000000000000000');
+      expect(lost).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
+      expect(lost.error?.message).toBe('box knows no command with the exec id x-0000000000000000.');
+      expect(lost.error?.suggestions.join()).toContain('vmchart procs box');
+    }
   });
 
   test('--user, --cwd and --env reach the command; an unknown user is its own typed error', async () => {
@@ -185,6 +191,41 @@ describe('commands in a kept VM', () => {
     expect(data?.['exec']).toMatchObject({ stdout: expect.stringMatching(/tmp me\n$/) });
     const unknown = await at('exec', '--name', 'box', '--user', 'nobody-of-that-name', 'true');
     expect(unknown).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
+    expect(unknown.error?.message).toBe('box has no user "nobody-of-that-name".');
+  });
+
+  test.each([
+    ['a folder that is not there', ['--cwd', '/nope', 'true'], '/nope is no folder in the VM.'],
+    ['a program that is not there', ['--', 'no-such-program'], 'There is no program no-such-program in the VM.'],
+    ['the same when detached', ['--detach', '--cwd', '/nope', 'true'], '/nope is no folder in the VM.'],
+  ])('%s is a mistake that stays: exit code 5, in one sentence', async (_what, words, message) => {
+    const refused = await at('exec', '--name', 'box', ...words);
+    expect(refused).toMatchObject({ exitCode: 5, error: { code: 'ERR_PROTOCOL', message } });
+    expect(refused.error?.suggestions).toHaveLength(1);
+  });
+
+  test('what cp cannot copy is told in one sentence, without a route of the daemon', async () => {
+    await writeFile(join(home, 'file'), 'x');
+    await mkdir(join(home, 'linked'));
+    await symlink('/etc/passwd', join(home, 'linked', 'out'));
+    await at('exec', '--name', 'box', 'mkdir -p /tmp/sub; echo x > /tmp/plain');
+    const cases: readonly (readonly [readonly string[], number, string | RegExp, string])[] = [
+      [['vm:/tmp/nope', './x'], 5, 'There is no /tmp/nope in box.', "ls -la /tmp'"],
+      [['vm:/tmp/plain/under', join(home, 'x')], 5, 'A part of /tmp/plain/under is no folder in box.', 'ls -la'],
+      [['vm:/tmp/plain', join(home, 'no/where/x')], 15, /^The folder .*no\/where does not exist here\.$/, 'mkdir -p'],
+      [['vm:/tmp/plain', join(home, 'file/x')], 15, /^A part of .* is no folder here\.$/, 'another place'],
+      [[join(home, 'linked'), 'vm:/tmp/linked'], 2, /leads out of the directory/, '--skip-links'],
+    ];
+    for (const [words, exitCode, message, suggestion] of cases) {
+      const refused = await at('cp', '--name', 'box', ...words);
+      expect([words, refused.exitCode]).toEqual([words, exitCode]);
+      expect(refused.error?.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
+      expect(refused.error?.message).not.toMatch(/\/v1\/|\.part|E[A-Z]{4}/);
+      expect(refused.error?.suggestions.join()).toContain(suggestion);
+    }
+    const folder = await cli(['cp', '--name', 'box', 'vm:/tmp/sub', '-'], { environment });
+    expect([folder.code, folder.stdout]).toEqual([5, '']);
+    expect(folder.stderr).toContain('error: /tmp/sub is a folder in box.');
   });
 
   test('cp moves files and folders both ways, byte for byte, with their modes', async () => {
@@ -344,14 +385,75 @@ describe('the registry', () => {
     expect(alive()).toEqual([]);
   });
 
-  test('folders that others can look into are refused', async () => {
+  test.each([
+    ['state', 0o777, 0o700],
+    ['state/names', 0o755, 0o700],
+    ['state/secrets', 0o755, 0o700],
+    ['state/names/box.json', 0o644, 0o600],
+    ['state/secrets/box.json', 0o644, 0o600],
+  ])('%s of mode %o is refused, with the line that closes it', async (place, open, closed) => {
     const { chmod } = await import('node:fs/promises');
     await keep('box');
-    await chmod(join(home, 'state', 'names'), 0o755);
-    const refused = await keep('other');
+    const path = join(home, place);
+    await chmod(path, open);
+    const calls = emulator.recorder.count();
+    const commands = [['exec', '--name', 'box', 'true'], ['suspend', 'box'], ['terminate', 'box'], ['ls']];
+    for (const words of place.endsWith('.json') ? commands.slice(0, 3) : commands) {
+      const refused = await at(...words);
+      expect([words, refused.exitCode]).toEqual([words, 15]);
+      expect(refused.error?.suggestions).toEqual([`chmod ${closed.toString(8)} ${path}`]);
+    }
+    if (!place.endsWith('.json')) expect(await keep('other')).toMatchObject({ exitCode: 15 });
+    expect(emulator.recorder.count()).toBe(calls);
+    await chmod(path, closed);
+    expect(await at('terminate', 'box')).toMatchObject({ exitCode: 0 });
+  });
+
+  test.each(['/proc/self/vmchart', '/sys/vmchart', '/tmp/../proc/1/x'])('%s is no place for it', async (place) => {
+    const refused = await json(['ls'], { environment: { VMCHART_HOME: place } });
     expect(refused).toMatchObject({ exitCode: 15, error: { code: 'ERR_CONFIG' } });
-    expect(refused.error?.suggestions.join()).toContain('chmod 700');
-    await at('terminate', 'box');
+    expect(refused.error?.suggestions.join()).toContain('VMCHART_HOME');
+  });
+
+  test('a VM that its service does not know any more was gone already', async () => {
+    await keep('box');
+    await keep('fox');
+    const text = await readFile(recordPath('box'), 'utf8');
+    const { record } = JSON.parse(text) as { record: { known: { microvmId: string } } };
+    const { microvmId } = record.known;
+    await writeFile(recordPath('box'), text.replaceAll(microvmId, `${microvmId.slice(0, -4)}0000`));
+    const json = await at('terminate', 'box');
+    expect(json).toMatchObject({
+      exitCode: 0,
+      data: { outcome: 'already-gone', forgotten: true, teardown: { terminateAccepted: false, undeleted: [] } },
+    });
+    expect((await at('ls')).data).toMatchObject({ vms: [{ name: 'fox' }] });
+    const foxId = alive().at(-1)?.microvmId ?? '';
+    await endById(foxId);
+    const human = await cli(['terminate', 'fox'], { environment });
+    expect(human.stderr).toContain('was gone already');
+    expect(human.stderr).not.toContain('ended');
+    await endById(microvmId);
+  });
+
+  test('an emulator that has stopped is told at once, and its name can be given up', async () => {
+    const other = await startEmulator();
+    await at('run', '--keep', '--name', 'box', '--endpoint-url', other.endpoint);
+    await other.close();
+    const startedAt = performance.now();
+    const refused = await at('suspend', 'box');
+    expect(refused).toMatchObject({ exitCode: 12, error: { kind: 'Precondition' } });
+    expect(refused.error?.message).toMatch(
+      /^.*Nothing answers at http:\/\/127\.0\.0\.1:\d+: the connection was refused\.$/,
+    );
+    expect(refused.error?.suggestions.join()).toContain('Is the emulator running?');
+    const ended = await at('terminate', 'box');
+    expect(ended.error?.suggestions.join()).toContain('vmchart terminate box --forget');
+    const listed = await cli(['ls'], { environment });
+    expect(listed.stdout).toMatch(/box +unreachable .*connection refused\n$/);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    const forgotten = await at('terminate', 'box', '--forget');
+    expect(forgotten).toMatchObject({ exitCode: 0, data: { outcome: 'forgotten', forgotten: true } });
   });
 
   test('--forget gives a name up whose VM cannot be reached', async () => {

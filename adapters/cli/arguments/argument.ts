@@ -11,6 +11,8 @@ export interface Argument<T> {
   readonly summary: string;
   /** How the default reads in help. The command applies it. */
   readonly defaultText?: string;
+  /** Which numbers are taken, such as `60 or more`. */
+  readonly range?: string;
   /** A one-letter form. */
   readonly short?: string;
   /** Whether it may be given more than once: then the value is a list. */
@@ -89,13 +91,14 @@ function number(
   fits: (value: number) => boolean,
   kind: string,
 ): Argument<number> {
+  const range =
+    max === Number.POSITIVE_INFINITY || max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
   return {
     ...told(from, 'N'),
+    range,
     read(value, label) {
       const read = /^[+-]?(\d+(\.\d*)?|\.\d+)$/.test(value.trim()) ? Number(value) : Number.NaN;
       if (fits(read) && read >= min && read <= max) return read;
-      const range =
-        max === Number.POSITIVE_INFINITY || max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
       throw usageError(`${label} takes ${kind}, ${range}; got ${JSON.stringify(value)}.`);
     },
   };

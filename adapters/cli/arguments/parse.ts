@@ -18,6 +18,7 @@ export type ParsedValues = Readonly<Record<string, unknown>> & {
  * @throws CliError of kind `InvalidArg`: an unknown option, a missing or bad value, a word too many or too few
  */
 export async function parseArguments(command: AnyCommand, words: readonly string[]): Promise<ParsedValues> {
+  refuseSwitchValues(command, words);
   const { Parser } = await import('yargs/helpers');
   const options: Arguments = { ...command.options, ...globalOptions };
   const entries = Object.entries(options);
@@ -48,6 +49,7 @@ export async function parseArguments(command: AnyCommand, words: readonly string
   const placed = (given.get('_') as string[]).map(String);
   given.delete('--');
   given.delete('_');
+  for (const [key, argument] of entries) refuseWithoutValue(key, argument, given);
   refuseUnknown(command, given, entries);
   return {
     ...Object.fromEntries(entries.map(([key, argument]) => [key, readOption(key, argument, given)])),
@@ -72,19 +74,45 @@ function refuseUnknown(
   }
 }
 
+/** Before unknown options are told: in `--name -x` the mistake is that --name has no value. */
+function refuseWithoutValue(key: string, argument: Argument<unknown>, given: ReadonlyMap<string, unknown>): void {
+  const value = given.get(optionName(key));
+  if (argument.placeholder === null || !Array.isArray(value) || value.length > 0) return;
+  const label = `--${optionName(key)}`;
+  throw usageError(`${label} needs a value (${argument.placeholder}).`, [
+    `To give one that begins with a dash, write ${label}=VALUE.`,
+  ]);
+}
+
+/** A switch takes `=true` and `=false`; with any other word nobody knows what is meant. */
+function refuseSwitchValues(command: AnyCommand, words: readonly string[]): void {
+  const end = words.indexOf('--');
+  const switches = Object.entries({ ...command.options, ...globalOptions })
+    .filter(([, { placeholder }]) => placeholder === null)
+    .map(([key]) => optionName(key));
+  for (const word of end === -1 ? words : words.slice(0, end)) {
+    const [, name = '', value = ''] = /^--([a-z-]+)=(.*)$/s.exec(word) ?? [];
+    if (!switches.includes(name) || value === 'true' || value === 'false') continue;
+    throw usageError(`--${name} is a switch and takes true or false at most; got ${JSON.stringify(value)}.`, [
+      `Write --${name}, or leave it out.`,
+    ]);
+  }
+}
+
 function readOption(key: string, argument: Argument<unknown>, given: ReadonlyMap<string, unknown>): unknown {
   const label = `--${optionName(key)}`;
   const value = given.get(optionName(key));
   if (argument.placeholder === null) return value === true || (Array.isArray(value) && value.at(-1) === true);
   const texts = ((value ?? []) as unknown[]).map(String);
-  if (value !== undefined && texts.length === 0) {
-    throw usageError(`${label} needs a value (${argument.placeholder}).`, [
-      `To give one that begins with a dash, write ${label}=VALUE.`,
-    ]);
-  }
   if (argument.many) return texts.map((text) => argument.read(text, label));
   if (texts.length > 1) throw usageError(`${label} was given ${texts.length} times; give it once.`);
   return texts[0] === undefined ? undefined : argument.read(texts[0], label);
+}
+
+/** Where a command's line goes in a command that takes one by `--exec`. */
+function shellLineHint({ name }: AnyCommand, words: readonly string[]): string {
+  const line = words.join(' ');
+  return `To run it in the VM: vmchart ${name} --exec ${line.includes("'") ? JSON.stringify(line) : `'${line}'`}`;
 }
 
 function placeWords(command: AnyCommand, placed: readonly string[], rest: readonly string[]) {
@@ -92,12 +120,16 @@ function placeWords(command: AnyCommand, placed: readonly string[], rest: readon
   const surplus = placed[declared.length];
   if (surplus !== undefined) {
     throw usageError(`vmchart ${command.name} does not take the word ${JSON.stringify(surplus)}.`, [
+      ...(command.options['exec'] === undefined ? [] : [shellLineHint(command, placed)]),
       declared.length === 0 ? 'It takes options only.' : 'Quote a value that has spaces in it.',
       `See vmchart ${command.name} --help.`,
     ]);
   }
   if (rest.length > 0 && command.takesRest !== true) {
-    throw usageError(`vmchart ${command.name} takes no words after --.`, [`See vmchart ${command.name} --help.`]);
+    throw usageError(`vmchart ${command.name} takes no words after --.`, [
+      ...(command.options['exec'] === undefined ? [] : [shellLineHint(command, rest)]),
+      `See vmchart ${command.name} --help.`,
+    ]);
   }
   const positional: Record<string, string | undefined> = {};
   for (const [index, { key, argument, required }] of declared.entries()) {

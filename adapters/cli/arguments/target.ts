@@ -51,14 +51,18 @@ export function targetOf(values: TargetValues, environment: Environment): Target
   return { kind: isAwsHost(endpointUrl) ? 'aws' : 'emulator', region, endpointUrl };
 }
 
-/** Refuses a region that is not on the list, unless any well-formed name is allowed. */
-export function checkRegionName(region: string, unlisted: boolean): string {
+/**
+ * Refuses a region that is not on the list, unless any well-formed name is allowed.
+ *
+ * @param unlisted - whether it is; `null` where the command has no such option
+ */
+export function checkRegionName(region: string, unlisted: boolean | null): string {
   const wellFormed = /^[a-z]{2,}(-[a-z0-9]+)+$/.test(region);
-  if (isListedRegion(region) || (unlisted && wellFormed)) return region;
+  if (isListedRegion(region) || (unlisted === true && wellFormed)) return region;
   throw usageError(`MicroVMs are not known to be offered in a region called ${JSON.stringify(region)}.`, [
     ...didYouMean(region, listedRegions),
     `Known are ${listedRegions.join(', ')}.`,
-    ...(wellFormed ? ['If the service has opened there since, add --unlisted-region.'] : []),
+    ...(wellFormed && unlisted !== null ? ['If the service has opened there since, add --unlisted-region.'] : []),
   ]);
 }
 

@@ -23,7 +23,9 @@ export const emulatorCommand = command({
   summary: 'Serve the emulated service on this machine until stopped.',
   description:
     'Speaks the control plane, the endpoint proxy and the daemon on 127.0.0.1, for vmchart in another terminal,\n' +
-    'for the AWS command line and for the SDKs. Its VMs really run commands; all end with it.',
+    'for the AWS command line and for the SDKs. Its VMs really run commands; all end with it.\n' +
+    'It prints a key pair and an admin token, with --json too: both are made to be passed on to other programs, and\n' +
+    'are worth nothing anywhere else.',
   options: {
     port: wholeNumber(
       { summary: 'The port of the control plane.', defaultText: 'a free one' },
@@ -31,7 +33,7 @@ export const emulatorCommand = command({
     ),
     region: text(
       { summary: 'The region of the default image.', placeholder: 'REGION', defaultText: 'us-east-1' },
-      (region) => checkRegionName(region, false),
+      (region) => checkRegionName(region, null),
     ),
     clock: choice(
       {

@@ -22,11 +22,14 @@ export async function changeKept(
   const { sandbox } = kept;
   const log = new LifecycleLog(sandbox, () => performance.now());
   const step = beginStep(terminal, `${doing} ${name}`);
+  let changed = true;
   try {
+    const before = sandbox.lifecycle;
     await change(kept, interrupts.signal);
-    step.done(`${name} is ${sandbox.lifecycle}`);
+    changed = sandbox.lifecycle !== before;
+    step.done(`${name} is ${sandbox.lifecycle.toLowerCase()}${changed ? '' : ' already'}`);
   } catch (error) {
-    step.failed(`${name} is ${sandbox.lifecycle}`);
+    step.failed(`${name} is ${sandbox.lifecycle.toLowerCase()}`);
     throw withAdvice(error, name);
   } finally {
     await log.close();
@@ -37,9 +40,10 @@ export async function changeKept(
     microvmId: sandbox.microvmId,
     region: kept.entry.region,
     state: sandbox.lifecycle,
+    changed,
     stateReason: sandbox.stateReason,
     lifecycle: log.states,
     path: pathData(log),
   };
-  return { data, text: `${name}  ${sandbox.microvmId}  ${sandbox.lifecycle}` };
+  return { data };
 }

@@ -6,10 +6,11 @@ import type { Places } from '../arguments/places.ts';
 import { landingPlace } from '../arguments/places.ts';
 import { usageError } from '../cli-error.ts';
 import type { CommandContext, Outcome } from '../command.ts';
-import { beginStep, durationText } from '../output/progress.ts';
+import { beginStep } from '../output/progress.ts';
 import type { Step } from '../output/progress.ts';
 import { bytesText, transferText } from '../output/transfer.ts';
 import { openKept, sessionOf } from '../registry/kept-vm.ts';
+import { fileRefusal, localRefusal } from './vm-refusal.ts';
 
 /** What of a folder is taken. */
 export interface CopyOptions {
@@ -61,7 +62,8 @@ export async function copy(
     moved = places.direction === 'up' ? await copyUp(session, transfer) : await copyDown(session, transfer);
   } catch (error) {
     step.failed(`${from} was not copied`);
-    throw error;
+    interrupts.signal.throwIfAborted();
+    throw localRefusal(fileRefusal(error, places.remote, name), places.direction === 'down' ? places.local : null);
   }
   const { kind, bytes, report } = moved;
   const what = report === null ? bytesText(bytes) : `${report.files} files, ${bytesText(bytes)}`;
@@ -71,8 +73,7 @@ export async function copy(
   }
   const durationMs = Math.round(performance.now() - startedAt);
   const data = { name, direction: places.direction, from, to: moved.to, kind, bytes, durationMs, ...report };
-  const text = `${from} → ${moved.to}  ${what}  ${durationText(durationMs)}`;
-  return places.local === '-' ? { data } : { data, text };
+  return { data };
 }
 
 async function copyUp(session: Session, { places, options, moving }: Transfer): Promise<Moved> {

@@ -1,12 +1,13 @@
 /** Commands in a kept VM: run, started and left, looked at, ended. */
 import type { Command, ExecResult, RunOptions } from '../../../effects/index.ts';
 import { posixExitCode } from '../../../effects/index.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, toCliError } from '../cli-error.ts';
 import type { CommandContext, Outcome } from '../command.ts';
 import type { KeptVm } from '../registry/kept-vm.ts';
 import { openKept, sessionOf } from '../registry/kept-vm.ts';
 import { eventLines } from './exec-event-lines.ts';
-import { execData, execFailure, runLine } from './run-line.ts';
+import { PartialExec, execData, execFailure, runLine } from './run-line.ts';
+import { commandRefusal } from './vm-refusal.ts';
 
 /** Which VM, and how the command line was called. */
 export interface ExecAround {
@@ -28,8 +29,11 @@ export async function runExec(
   await using kept = await openKept(name, context, { region });
   const session = await sessionOf(kept, context);
   const { stdin, events, ...rest } = options;
+  const partial = new PartialExec();
   const lineOptions = {
     ...rest,
+    vm: name,
+    partial,
     signal: interrupts.signal,
     killOnAbort: true,
     ...(stdin ? { input: process.stdin } : {}),
@@ -38,10 +42,16 @@ export async function runExec(
   const result = await runLine(session, command, terminal, {
     ...lineOptions,
     ...(lines === null ? {} : { onOutput: lines.onOutput, onGap: lines.onGap }),
-  }).finally(() => {
-    // An input that nobody reads any more would keep the process waiting for its end.
-    if (stdin) process.stdin.destroy();
-  });
+  })
+    .catch((error: unknown) => {
+      if (!interrupts.signal.aborted) throw error;
+      const known = lines === null && terminal.json ? { exec: partial.data() } : {};
+      throw toCliError(interrupts.signal.reason, { ...identity(kept), ...known });
+    })
+    .finally(() => {
+      // An input that nobody reads any more would keep the process waiting for its end.
+      if (stdin) process.stdin.destroy();
+    });
   await lines?.exit(result);
   for (const note of result.notes) terminal.note(`note: ${note}`);
   const data = { ...identity(kept), exec: execData(result) };
@@ -58,7 +68,10 @@ export async function detachExec(
 ): Promise<Outcome> {
   await using kept = await openKept(name, context, { region });
   const session = await sessionOf(kept, context);
-  const { execId } = await session.start(command, { ...options, signal: context.interrupts.signal });
+  const started = await session.start(command, { ...options, signal: context.interrupts.signal }).catch((error) => {
+    throw commandRefusal(error, { vm: name, user: options.user, cwd: options.cwd });
+  });
+  const { execId } = started;
   context.terminal.progress(`started; see it with vmchart exec --name ${name} --poll ${execId}`);
   return { data: { ...identity(kept), execId }, text: execId };
 }
@@ -73,9 +86,12 @@ export async function pollExec(
   await using kept = await openKept(name, context, { region });
   const session = await sessionOf(kept, context);
   const handle = session.exec(execId);
-  const result = wait
-    ? await handle.wait({ waitMs: longestWaitMs, signal: interrupts.signal })
-    : await handle.poll({ signal: interrupts.signal });
+  const asked = wait
+    ? handle.wait({ waitMs: longestWaitMs, signal: interrupts.signal })
+    : handle.poll({ signal: interrupts.signal });
+  const result = await asked.catch((error: unknown) => {
+    throw commandRefusal(error, { vm: name, execId });
+  });
   const code = posixExitCode(result);
   const data = { ...identity(kept), exec: { ...result, posixExitCode: code } };
   if (!terminal.json) {
@@ -97,7 +113,12 @@ const longestWaitMs = 28_800_000;
 export async function killExec(execId: string, { name, context, region }: ExecAround): Promise<Outcome> {
   await using kept = await openKept(name, context, { region });
   const session = await sessionOf(kept, context);
-  const killed = await session.exec(execId).kill({ signal: context.interrupts.signal });
+  const killed = await session
+    .exec(execId)
+    .kill({ signal: context.interrupts.signal })
+    .catch((error: unknown) => {
+      throw commandRefusal(error, { vm: name, execId });
+    });
   return { data: { ...identity(kept), execId, killed }, text: `${execId}  ${killed ? 'killed' : 'was over'}` };
 }
 

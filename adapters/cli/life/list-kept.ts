@@ -4,6 +4,7 @@ import type { CommandContext, Outcome } from '../command.ts';
 import { durationText } from '../output/progress.ts';
 import { table } from '../output/table.ts';
 import { platformOf, registryOf } from '../registry/kept-vm.ts';
+import { notListening } from '../platform/loopback.ts';
 import type { NameEntry } from '../registry/name-entry.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
 
@@ -55,14 +56,21 @@ async function rowOf(
     context.interrupts.signal.throwIfAborted();
     const gone = VmchartError.is(error) && error.status === 404;
     if (gone) return { ...row, state: 'gone', stateReason: null, problem: null };
-    return {
-      ...row,
-      state: 'unknown',
-      stateReason: null,
-      problem: error instanceof Error ? error.message : String(error),
-    };
+    const problem = error instanceof Error ? error.message : String(error);
+    return { ...row, state: unreachable(error) ? 'unreachable' : 'unknown', stateReason: null, problem };
   }
 }
+
+function unreachable(error: unknown): boolean {
+  return VmchartError.is(error) && error.reason === notListening;
+}
+
+/** As much of a problem as a cell has room for; `--json` has the whole of it. */
+function inShort(problem: string): string {
+  return problem.length <= longestNote ? problem : `${problem.slice(0, longestNote - 1).trimEnd()}…`;
+}
+
+const longestNote = 40;
 
 function listing(rows: readonly Row[], { terminal }: CommandContext): string {
   const lines = rows.map((row) => [
@@ -71,7 +79,7 @@ function listing(rows: readonly Row[], { terminal }: CommandContext): string {
     row.microvmId ?? '',
     row.region ?? '',
     row.keptAtMs === null ? '' : durationText(Date.now() - row.keptAtMs),
-    row.problem ?? row.stateReason ?? '',
+    row.state === 'unreachable' ? 'connection refused' : inShort(row.problem ?? row.stateReason ?? ''),
   ]);
   return table([['NAME', 'STATE', 'ID', 'REGION', 'AGE', 'NOTE'], ...lines], { header: terminal.paintOut.quiet });
 }

@@ -10,7 +10,7 @@ import { keepIdentity } from '../registry/tunnel-identity.ts';
 import { failureOf } from './conclude.ts';
 import { launch } from './launch.ts';
 import { LifecycleLog, pathData } from './lifecycle-log.ts';
-import { execData, execFailure, runLine } from './run-line.ts';
+import { PartialExec, execData, execFailure, runLine } from './run-line.ts';
 import type { RunPlan } from './run-once.ts';
 import { tearDown } from './teardown.ts';
 import { watch } from './watch.ts';
@@ -69,6 +69,7 @@ async function launchAndKeep(
   const { registry, entry, sandbox, secrets } = kept;
   const { terminal, interrupts } = context;
   const log = new LifecycleLog(sandbox, () => performance.now());
+  const partial = new PartialExec();
   const data = (exec: RunResult | null) => ({
     platform: plan.target.kind,
     name: plan.name,
@@ -79,7 +80,7 @@ async function launchAndKeep(
     image: sandbox.launchImageArn,
     lifecycle: log.states,
     path: pathData(log),
-    exec: exec === null ? null : execData(exec),
+    exec: exec === null ? partial.data() : execData(exec),
   });
   let session;
   try {
@@ -98,7 +99,7 @@ async function launchAndKeep(
   terminal.progress(`kept as ${plan.name}; it bills until it ends: vmchart terminate ${plan.name}`);
   let result: RunResult | null = null;
   if (plan.line !== null) {
-    const options = { ...plan.lineOptions, signal: interrupts.signal, killOnAbort: true };
+    const options = { ...plan.lineOptions, signal: interrupts.signal, killOnAbort: true, vm: plan.name, partial };
     try {
       result = await runLine(session, plan.line, terminal, options);
     } catch (error) {

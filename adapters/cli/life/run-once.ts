@@ -8,7 +8,7 @@ import { failureOf } from './conclude.ts';
 import { launch } from './launch.ts';
 import { LifecycleLog, pathData } from './lifecycle-log.ts';
 import type { LineOptions } from './run-line.ts';
-import { execData, execFailure, runLine } from './run-line.ts';
+import { PartialExec, execData, execFailure, runLine } from './run-line.ts';
 import { tearDown } from './teardown.ts';
 import { watch } from './watch.ts';
 import type { WatchPlan } from './watch.ts';
@@ -34,11 +34,12 @@ export async function runOnce(plan: RunPlan, context: CommandContext): Promise<O
   await using sandbox = new Sandbox(platform.ports, watched.options);
   const log = new LifecycleLog(sandbox, () => platform.ports.clock.now());
   let result: RunResult | null = null;
+  const partial = new PartialExec();
   let failure: unknown = null;
   try {
     const session = await launch(sandbox, plan.request, log, context);
     if (plan.line !== null) {
-      result = await runLine(session, plan.line, terminal, { ...plan.lineOptions, signal: interrupts.signal });
+      result = await runLine(session, plan.line, terminal, { ...plan.lineOptions, signal: interrupts.signal, partial });
       for (const note of result.notes) terminal.note(`note: ${note}`);
     }
   } catch (error) {
@@ -55,7 +56,7 @@ export async function runOnce(plan: RunPlan, context: CommandContext): Promise<O
     image: sandbox.launchImageArn,
     lifecycle: log.states,
     path: pathData(log),
-    exec: result === null ? null : execData(result),
+    exec: result === null ? partial.data() : execData(result),
     teardown: { ...teardown },
   };
   const failed = failureOf({

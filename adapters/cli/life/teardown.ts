@@ -15,10 +15,12 @@ const endWaitMs = 60_000;
 export async function tearDown(sandbox: Sandbox, terminal: Terminal, interrupts: Interrupts): Promise<TeardownReport> {
   const { microvmId } = sandbox;
   const launched = microvmId !== null || sandbox.substate !== 'PENDING.idle';
+  const gone = sandbox.isTerminal;
   const step = launched ? beginStep(terminal, `ending ${microvmId ?? 'the launch'}`) : null;
   const report = await sandbox.terminate({ waitForTerminated: endWaitMs, signal: interrupts.hurry });
   const name = sandbox.microvmId ?? 'what was launched';
   if (report.undeleted.length > 0) step?.failed(`${name} may still be there`);
+  else if (gone) step?.done(`${name} was gone already`);
   else if (report.lifecycle === 'TERMINATED') step?.done(`ended ${name}`);
   else step?.done(`${name} is ending (${report.lifecycle})`);
   return report;

@@ -1,6 +1,8 @@
 /** The end of a kept VM, and of what is remembered of it. */
+import { VmchartError } from '../../../effects/index.ts';
 import { CliError, toCliError } from '../cli-error.ts';
 import type { CommandContext, Outcome } from '../command.ts';
+import { notListening } from '../platform/loopback.ts';
 import { openKept, registryOf } from '../registry/kept-vm.ts';
 import { failureOf } from './conclude.ts';
 import { tearDown } from './teardown.ts';
@@ -22,13 +24,26 @@ export async function terminateKept(
   try {
     return await terminateAndRemove(name, context, options);
   } catch (error) {
-    if (!options.forget || !(await registry.list()).some((listed) => listed.name === name)) throw error;
+    if (!options.forget) throw withForgetHint(error, name);
+    if (!(await registry.list()).some((listed) => listed.name === name)) throw error;
     await registry.remove(name);
     const { message } = toCliError(error);
-    context.terminal.note(`The name ${name} is given up, although its VM was not ended: ${message}`);
-    const data = { name, forgotten: true, teardown: null, reason: message };
+    context.terminal.note(`The name ${name} is given up. If its VM is still there, it was not ended: ${message}`);
+    const data = { name, outcome: 'forgotten', forgotten: true, teardown: null, reason: message };
     return { data, text: `${name}  forgotten` };
   }
+}
+
+/** Nothing listens where the VM's service was: most likely an emulator that has ended, and the VM with it. */
+function withForgetHint(error: unknown, name: string): unknown {
+  if (!VmchartError.is(error) || error.reason !== notListening) return error;
+  return new CliError(error.kind, error.message, {
+    suggestions: [
+      ...error.suggestions,
+      `If it has ended for good, its VMs have too: vmchart terminate ${name} --forget`,
+    ],
+    cause: error,
+  });
 }
 
 async function terminateAndRemove(
@@ -39,7 +54,10 @@ async function terminateAndRemove(
   const { terminal, interrupts } = context;
   await using kept = await openKept(name, context, options);
   const { sandbox, registry, entry } = kept;
-  const teardown = await tearDown(sandbox, terminal, interrupts);
+  // Looked at by the restore: the service has no such VM any more, or tells that it has ended.
+  const gone = sandbox.isTerminal;
+  const report = await tearDown(sandbox, terminal, interrupts);
+  const teardown = gone ? { ...report, terminateAccepted: false } : report;
   // What was accepted ends by itself, whether or not anybody waited for it.
   const ending = teardown.undeleted.length === 0;
   if (ending) await registry.remove(name);
@@ -48,6 +66,7 @@ async function terminateAndRemove(
     name,
     microvmId: sandbox.microvmId,
     region: entry.region,
+    outcome: !ending ? 'failed' : gone ? 'already-gone' : teardown.lifecycle === 'TERMINATED' ? 'ended' : 'ending',
     forgotten: ending,
     teardown: { ...teardown },
   };
@@ -57,5 +76,8 @@ async function terminateAndRemove(
     const hint = ending ? [] : [`If the VM is gone with its emulator: vmchart terminate ${name} --forget`];
     throw new CliError(kind, message, { suggestions: [...suggestions, ...hint], data, cause: failed });
   }
-  return { data, text: `${name}  ${sandbox.microvmId ?? 'nothing launched'}  ${teardown.lifecycle}` };
+  return {
+    data,
+    text: `${name}  ${sandbox.microvmId ?? 'nothing launched'}  ${gone ? 'gone already' : teardown.lifecycle}`,
+  };
 }

@@ -1,10 +1,12 @@
 /** Opens the platform that a command works on. Everything heavy comes in here. */
 import { awsPorts } from '../../aws-ports.ts';
+import { gotHttp } from '../../http.ts';
 import { startEmulator } from '../../emulator/index.ts';
 import { defaultCredentials } from '../../emulator/options.ts';
 import type { Emulator, EmulatorOptions } from '../../emulator/index.ts';
 import type { Journal, Ports, Secrets } from '../../../effects/index.ts';
 import type { Target } from '../arguments/target.ts';
+import { isLoopback, withoutWaitingFor } from './loopback.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -59,7 +61,7 @@ function remotePlatform(
     unlistedRegion: true,
     // What was read from the options or a record counts; no other address may slip in.
     environment: { ...environment, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' },
-    ...(endpointUrl === null ? {} : { endpointUrl }),
+    ...(endpointUrl === null ? {} : { endpointUrl, http: withoutWaitingFor(gotHttp({ environment }), endpointUrl) }),
     ...(wantsExampleCredentials(target, environment) ? { credentials: defaultCredentials } : {}),
   });
   return {
@@ -75,6 +77,5 @@ function remotePlatform(
 /** An emulator on this machine knows the published example pair; a key pair in the environment still wins. */
 function wantsExampleCredentials(target: Target, environment: Environment): boolean {
   if (target.kind !== 'emulator' || environment['AWS_ACCESS_KEY_ID'] || environment['AWS_PROFILE']) return false;
-  const { hostname } = new URL(target.endpointUrl);
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+  return isLoopback(target.endpointUrl);
 }

@@ -86,7 +86,11 @@ export async function openKept(
   }
   const platform = await platformOf(registry, entry, context);
   try {
-    const sandbox = await Sandbox.restore(platform.ports, entry.record, { signal: context.interrupts.signal });
+    const sandbox = await Sandbox.restore(platform.ports, entry.record, {
+      signal: context.interrupts.signal,
+      // Whoever types "suspend" wants it suspended: a wish that is met already is a success, without a call.
+      policy: { whenAlreadyThere: 'succeed' },
+    });
     return {
       name,
       entry,

@@ -8,7 +8,7 @@ import { didYouMean } from '../did-you-mean.ts';
 import type { NameEntry } from './name-entry.ts';
 import { parseEntry } from './name-entry.ts';
 import type { StateDirectory } from './state-directory.ts';
-import { privateFolder, storeError } from './state-directory.ts';
+import { checkClosed, privateFolder, storeError } from './state-directory.ts';
 
 const suffix = '.json';
 
@@ -41,6 +41,7 @@ export class NameRegistry {
     const path = this.#path(entry.name);
     await privateFolder(this.#directory.names);
     await privateFolder(this.#directory.secrets);
+    await checkClosed(this.#directory.root, 'root');
     try {
       const file = await open(path, 'wx', 0o600);
       await file.writeFile(serialize(entry));
@@ -81,10 +82,13 @@ export class NameRegistry {
   /**
    * The entry of a name.
    *
-   * @throws CliError of kind `Precondition` for a name that nobody took, `Config` for an unreadable entry
+   * @throws CliError of kind `Precondition` for a name that nobody took, `Config` for an unreadable entry and for
+   *   files or folders that are open to others
    */
   async read(name: string): Promise<NameEntry> {
     const path = this.#path(name);
+    await this.#checkFolders();
+    for (const file of [path, this.secretsPath(name)]) await checkClosed(file, 'file');
     let content: string;
     try {
       content = await readFile(path, 'utf8');
@@ -101,13 +105,17 @@ export class NameRegistry {
     }
     const entry = parseEntry(name, content);
     if (typeof entry !== 'string') return entry;
-    throw new CliError('Config', `The record of ${name} cannot be used: ${entry}. The name stays taken.`, {
-      suggestions: [`Look at ${path}; vmchart terminate ${name} --forget gives the name up without ending a VM.`],
+    throw new CliError('Config', `The record of ${name} cannot be used: ${entry}.`, {
+      suggestions: [
+        `The name stays taken. Look at ${path}, or give the name up: vmchart terminate ${name} --forget`,
+        'That does not end a VM.',
+      ],
     });
   }
 
   /** All names, in alphabetical order. */
   async list(): Promise<readonly ListedName[]> {
+    await this.#checkFolders();
     let files: string[];
     try {
       files = await readdir(this.#directory.names);
@@ -139,6 +147,12 @@ export class NameRegistry {
     } catch (error) {
       throw storeError(this.#path(name), error);
     }
+  }
+
+  async #checkFolders(): Promise<void> {
+    const { root, names, secrets } = this.#directory;
+    await checkClosed(root, 'root');
+    for (const folder of [names, secrets]) await checkClosed(folder, 'folder');
   }
 
   /** A name becomes part of a path, so it is checked wherever it comes from. */

@@ -1,7 +1,7 @@
 /** Where the command line remembers VMs between two calls: folders that nobody else may read. */
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CliError } from '../cli-error.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,9 +17,16 @@ export interface StateDirectory {
 
 /**
  * `VMCHART_HOME`, else `vmchart` under `XDG_STATE_HOME`, else the system's usual place. Nothing is made here.
+ *
+ * @throws CliError of kind `Config` for a place in `/proc` or `/sys`, where making a folder never ends or never works
  */
 export function stateDirectory(environment: Environment): StateDirectory {
   const root = environment['VMCHART_HOME'] || join(stateHome(environment), 'vmchart');
+  if (process.platform !== 'win32' && /^\/(proc|sys)(\/|$)/.test(resolve(root))) {
+    throw new CliError('Config', `The local state cannot be kept in ${root}: that is no place for files.`, {
+      suggestions: ['Point VMCHART_HOME at a folder of your own.'],
+    });
+  }
   return { root, names: join(root, 'names'), secrets: join(root, 'secrets') };
 }
 
@@ -39,14 +46,35 @@ export async function privateFolder(path: string): Promise<void> {
     const made = await mkdir(path, { recursive: true, mode: 0o700 });
     // A generous umask cannot widen the mode, but a strict one can make it unusable.
     if (made !== undefined) await chmod(path, 0o700);
-    const { mode } = await stat(path);
-    if (process.platform === 'win32' || (mode & 0o077) === 0) return;
-    throw new CliError('Config', `Others can look into ${path} (mode ${(mode & 0o777).toString(8)}).`, {
-      suggestions: [`chmod 700 ${path}`],
-    });
+    await checkClosed(path, 'folder');
   } catch (error) {
     throw storeError(path, error);
   }
+}
+
+/** Bits of a mode that others must not have: any on what is inside, writing on the folder around it. */
+const openTo = { folder: 0o077, file: 0o077, root: 0o022 } as const;
+
+/**
+ * Refuses what others can reach, so that nobody else reads a token or puts another record in place. What is not
+ * there is not open. Windows has no such bits, and none are checked there.
+ *
+ * @throws CliError of kind `Config`, with the line that closes it
+ */
+export async function checkClosed(path: string, what: keyof typeof openTo): Promise<void> {
+  if (process.platform === 'win32') return;
+  let mode: number;
+  try {
+    ({ mode } = await stat(path));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return;
+    throw storeError(path, error);
+  }
+  if ((mode & openTo[what]) === 0) return;
+  throw new CliError('Config', `${path} is open to others (mode ${(mode & 0o777).toString(8)}).`, {
+    suggestions: [`chmod ${what === 'file' ? '600' : '700'} ${path}`],
+  });
 }
 
 /** Says in words what the file system said in letters. */
