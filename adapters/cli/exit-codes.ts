@@ -3,8 +3,8 @@ import { codeOf } from '../../effects/errors.ts';
 import type { ErrorKind } from '../../machines/records.ts';
 import { errorKinds } from '../../machines/records.ts';
 
-/** The three classes that only the command line has. */
-export type CommandLineKind = 'NameTaken' | 'Config' | 'Sync';
+/** The classes that only the command line has. */
+export type CommandLineKind = 'NameTaken' | 'Config' | 'Sync' | 'Violated';
 
 /** Every class of failure that a command can end with. */
 export type CliErrorKind = ErrorKind | CommandLineKind;
@@ -52,6 +52,13 @@ const commandLineRows: readonly ExitRow[] = [
     code: 'ERR_SYNC',
     kind: 'Sync',
     meaning: 'What is on disk and what was generated differ, such as a picture in the documents.',
+  },
+  {
+    exitCode: 17,
+    code: 'ERR_VIOLATED',
+    kind: 'Violated',
+    meaning:
+      'A machine does not keep what it promises: a property is violated or untested, or a seeded fault went unnoticed.',
   },
 ];
 

@@ -59,6 +59,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./ls.ts')).lsCommand,
   },
   {
+    name: 'check',
+    summary: 'Prove that the machines keep the spec, and that each guard carries its load.',
+    load: async () => (await import('./check.ts')).checkCommand,
+  },
+  {
     name: 'graph',
     summary: 'Draw a statechart: the lifecycle, or any other machine.',
     load: async () => (await import('./graph.ts')).graphCommand,
