@@ -6,6 +6,7 @@ import { Sandbox, awsPorts, restore, specVariables } from 'vmchart';
 import type { Ports, SpecVariables } from 'vmchart';
 import { acceleratedClock, startEmulator } from 'vmchart/emulator';
 import type { Emulator, FaultKind } from 'vmchart/emulator';
+import { chanceOf } from './chance.ts';
 
 /** How a campaign is run. */
 export interface CampaignOptions {
@@ -47,17 +48,6 @@ const kinds: readonly FaultKind[] = [
 ];
 
 // A 404 is the platform's word that a VM is gone, so it comes only where it is no lie: right after a launch.
-
-/** Numbers of [0, 1) from a seed (mulberry32). */
-function chanceOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Runs the campaign on an emulator of its own. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {

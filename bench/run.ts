@@ -14,6 +14,9 @@ const measurements: Readonly<Record<string, () => Promise<{ measure(): Promise<B
   startup: () => import('./startup.ts'),
   lives: () => import('./lives.ts'),
   actors: () => import('./actors.ts'),
+  streams: () => import('./streams.ts'),
+  files: () => import('./files.ts'),
+  execs: () => import('./execs.ts'),
 };
 
 const words = process.argv.slice(2);
