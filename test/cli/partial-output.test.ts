@@ -11,7 +11,7 @@ function interruptedAfter(pieces: readonly (readonly ['stdout' | 'stderr', strin
     let offset = 0;
     for (const [stream, text] of pieces) {
       const data = Buffer.from(text);
-      await onOutput?.({ stream, data, offset });
+      await onOutput?.({ type: 'output', stream, data, offset });
       offset += data.length;
     }
     throw new Error('interrupted');

@@ -81,5 +81,6 @@ test('the exit codes are those of the table, in its order', () => {
     [14, 'ERR_NAME_TAKEN'],
     [15, 'ERR_CONFIG'],
     [16, 'ERR_SYNC'],
+    [17, 'ERR_VIOLATED'],
   ]);
 });

@@ -29,13 +29,13 @@ function readVariable(text: string, label: string): Variable {
  */
 export const environmentOptions = {
   env: list<Variable>({
-    summary: 'Set a variable in the VM; NAME alone passes on the one of this shell, which keeps it out of sight.',
+    summary: 'Set a variable in the VM; NAME alone takes the value from this shell, so that no process list shows it.',
     placeholder: 'NAME[=VALUE]',
     many: false,
     read: readVariable,
   }),
   varsFile: list<readonly Variable[]>({
-    summary: 'Set the variables of a file with lines NAME=VALUE.',
+    summary: 'Set variables from a file with one NAME=VALUE a line.',
     placeholder: 'FILE',
     many: false,
     read: readFile,

@@ -7,11 +7,19 @@ const longestSec = 28_800;
 /** The options of a command in a VM. */
 export const executionOptions = {
   timeout: decimal(
-    { summary: 'End the command after this time, in the VM itself.', placeholder: 'SECONDS', defaultText: 'none' },
+    {
+      summary: 'End the command after this time; the VM itself keeps the time.',
+      placeholder: 'SECONDS',
+      defaultText: 'none',
+    },
     { min: 0.001, max: longestSec },
   ),
-  user: text({ summary: 'Run it as this user, a name or a number.', placeholder: 'USER', defaultText: "the image's" }),
-  cwd: text({ summary: 'Run it in this folder of the VM.', placeholder: 'PATH', defaultText: "the image's" }),
+  user: text({
+    summary: 'Run the command as this user, by name or number.',
+    placeholder: 'USER',
+    defaultText: "the image's",
+  }),
+  cwd: text({ summary: 'Run the command in this folder of the VM.', placeholder: 'PATH', defaultText: "the image's" }),
   execStatus: flag({ summary: "Exit with the command's own status instead of 13 when it fails." }),
 };
 

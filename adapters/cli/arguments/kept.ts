@@ -6,7 +6,7 @@ import { nameOption } from './vm-name.ts';
 export const keptOptions = {
   name: nameOption,
   region: text({
-    summary: 'Refuse unless the VM is in this region; its own region is used in any case.',
+    summary: 'Stop with an error unless the VM is in this region; its own region is always the one used.',
     placeholder: 'REGION',
   }),
 };

@@ -19,7 +19,7 @@ export const launchOptions = {
   imageVersion: text({ summary: 'A version of the image.', placeholder: 'VERSION', defaultText: 'the newest' }),
   suspendedSec: wholeNumber(
     {
-      summary: 'How long a suspended VM stays resumable.',
+      summary: 'How long a suspended VM can still be resumed; after that it ends.',
       placeholder: 'SECONDS',
       defaultText: String(launchDefaults.suspendedSec),
     },
@@ -27,7 +27,7 @@ export const launchOptions = {
   ),
   maxIdleSec: wholeNumber(
     {
-      summary: 'How long without traffic until the platform suspends it.',
+      summary: 'The platform suspends the VM after this time without traffic.',
       placeholder: 'SECONDS',
       defaultText: String(launchDefaults.maxIdleSec),
     },
@@ -35,17 +35,19 @@ export const launchOptions = {
   ),
   maxDurationSec: wholeNumber(
     {
-      summary: 'How long it lives at most.',
+      summary: 'The platform ends the VM after this time at the latest.',
       placeholder: 'SECONDS',
       defaultText: String(launchDefaults.maxDurationSec),
     },
     { min: 1, max: longestDurationSec },
   ),
-  autoResume: flag({ summary: 'Let traffic wake the VM when it is suspended.' }),
+  autoResume: flag({ summary: 'Let traffic resume the VM when it is suspended.' }),
   ...environmentOptions,
-  egress: flag({ summary: 'Add the managed connector to the internet.' }),
-  denyEgress: flag({ summary: 'Point the usual proxy variables at a closed port: advice to programs, no wall.' }),
-  identity: flag({ summary: 'Deliver a tunnel identity, for verified tunnels.' }),
+  egress: flag({ summary: 'Let the VM reach the internet, by the managed connector.' }),
+  denyEgress: flag({
+    summary: 'Set the usual proxy variables to a closed port. Programs may ignore them: this is no firewall.',
+  }),
+  identity: flag({ summary: 'Give the VM a tunnel identity, which vmchart forward --verified needs.' }),
   executionRole: text({ summary: 'The role that the VM runs under.', placeholder: 'ARN' }),
 };
 

@@ -11,8 +11,8 @@ export const cpCommand = command({
   summary: 'Copy a file or a folder to a kept VM, or back.',
   description:
     'A path in the VM begins with vm: and is absolute. A file lands under the name given, or in the folder given\n' +
-    'when that ends with a slash or is there; what is in a folder lands in the folder given. A dash stands for\n' +
-    'standard input or output. A VM is not trusted: nothing that it sends is written outside of the target,\n' +
+    'when DEST ends with a slash or is a folder. Of a folder, the content is copied into the folder given. A dash\n' +
+    'stands for standard input or output. The VM is not trusted: nothing that it sends is written outside of DEST,\n' +
     'and a copy that fails leaves what was there before.',
   positionals: [
     { key: 'source', argument: text({ summary: 'What to copy.', placeholder: 'SRC' }), required: true },
@@ -20,10 +20,10 @@ export const cpCommand = command({
   ],
   options: {
     ...keptOptions,
-    include: list(text({ summary: 'Of a folder, take only what matches.', placeholder: 'GLOB' })),
-    exclude: list(text({ summary: 'Of a folder, leave out what matches.', placeholder: 'GLOB' })),
-    git: flag({ summary: 'Take .git along when copying from a VM; what is planted in it runs here later.' }),
-    skipLinks: flag({ summary: 'Leave out links that lead out of the folder, instead of refusing it.' }),
+    include: list(text({ summary: 'When copying a folder, copy only what matches.', placeholder: 'GLOB' })),
+    exclude: list(text({ summary: 'When copying a folder, leave out what matches.', placeholder: 'GLOB' })),
+    git: flag({ summary: 'Copy .git out of the VM too. Careful: git runs hooks and settings that are in it.' }),
+    skipLinks: flag({ summary: 'Leave out links that lead out of the folder, instead of refusing the copy.' }),
   },
   examples: [
     ['vmchart cp ./src vm:/workspace/src --name box', 'A folder into the VM.'],

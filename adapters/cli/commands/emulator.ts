@@ -11,10 +11,13 @@ import type { Emulator } from '../../emulator/index.ts';
 /** Where the clock, the faults and the record of requests can be reached by HTTP. */
 const adminPrefix = '/_emulator/';
 
+/** An hour: longer than any delay that somebody waits for. */
+const longestDelayMs = 3_600_000;
+
 const delay = (what: string, ms: number) =>
   wholeNumber(
     { summary: `How long ${what} takes.`, placeholder: 'MS', defaultText: String(ms) },
-    { min: 0, max: 3_600_000 },
+    { min: 0, max: longestDelayMs },
   );
 
 /** Serves the emulated service on this machine. */
@@ -23,7 +26,7 @@ export const emulatorCommand = command({
   summary: 'Serve the emulated service on this machine until stopped.',
   description:
     'Speaks the control plane, the endpoint proxy and the daemon on 127.0.0.1, for vmchart in another terminal,\n' +
-    'for the AWS command line and for the SDKs. Its VMs really run commands; all end with it.\n' +
+    'for the AWS command line and for the SDKs. Its VMs really run commands, and end when the emulator stops.\n' +
     'It prints a key pair and an admin token, with --json too: both are made to be passed on to other programs, and\n' +
     'are worth nothing anywhere else.',
   options: {
@@ -46,7 +49,10 @@ export const emulatorCommand = command({
     suspendDelay: delay('a suspend', 20),
     resumeDelay: delay('a resume', 20),
     terminateDelay: delay('a terminate', 20),
-    appReadyDelay: delay('the daemon after RUNNING', 0),
+    appReadyDelay: wholeNumber(
+      { summary: 'How long after RUNNING the daemon begins to answer.', placeholder: 'MS', defaultText: '0' },
+      { min: 0, max: longestDelayMs },
+    ),
   },
   examples: [
     ['vmchart emulator --port 9100', 'Serve on a port that is known beforehand.'],

@@ -23,10 +23,12 @@ export const execCommand = command({
     ...keptOptions,
     ...executionOptions,
     ...environmentOptions,
-    stream: flag({ summary: 'With --json: print one JSON event a line as output comes, and the envelope last.' }),
-    stdin: flag({ summary: "Give the command this process's standard input." }),
+    stream: flag({
+      summary: 'With --json: print output as it comes, one JSON event a line, and the result object last.',
+    }),
+    stdin: flag({ summary: "Pass this process's standard input on to the command." }),
     detach: flag({ summary: 'Start it, print its exec id, and leave it running.' }),
-    poll: { ...execId, summary: 'Show how a command is that was started before.' },
+    poll: { ...execId, summary: 'Show the state and the output of a command that was started before.' },
     wait: flag({ summary: 'With --poll: wait until it has ended.' }),
     kill: { ...execId, summary: 'End a command that was started before.' },
   },
@@ -36,7 +38,7 @@ export const execCommand = command({
     ['vmchart exec --name box -- python3 -c "print(1)"', 'Run words without a shell.'],
     ["tar c . | vmchart exec --name box --stdin 'tar x -C /workspace'", 'Feed it from here.'],
     ["vmchart exec --name box --detach './server'", 'Start it and leave it.'],
-    ['vmchart exec --name box --poll x-0123456789abcdef --wait', 'See what became of it.'],
+    ['vmchart exec --name box --poll x-0123456789abcdef --wait', 'Wait until it has ended, and show its output.'],
   ],
   async run(values, context) {
     const name = givenName({ name: values.name, positional: {} }, 'exec');
