@@ -77,8 +77,16 @@ function ending(label: string, facts: Omit<Outcome, 'op' | 'at' | 'askedAt'>): E
 /** A state that the service names and nobody knows. */
 export const unknownState = 'REBOOTING';
 
+const known = new Map<CallKind, readonly Ending[]>();
+
 /** All endings of one kind of operation. */
 export function endingsOf(kind: CallKind): readonly Ending[] {
+  const endings = known.get(kind) ?? allEndingsOf(kind);
+  known.set(kind, endings);
+  return endings;
+}
+
+function allEndingsOf(kind: CallKind): readonly Ending[] {
   const success = { error: null, definite: false, gone: false };
   const isWait = kind.startsWith('await');
   return [

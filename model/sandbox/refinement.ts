@@ -59,8 +59,16 @@ function namedBy(machine: SandboxMachine, { before, action }: SandboxStep): read
   return taken(machine, chart, before, action.event).flatMap(({ requirements }) => requirements);
 }
 
-/** The effects by which a step is both explained and declared. */
+/** The last answer of {@link refinedEffects}: many properties ask about the same step. */
+let last: { readonly step: SandboxStep; readonly effects: readonly string[] } | null = null;
+
+/** The effects by which a step is both explained and declared; empty for one that leaves the variables alone. */
 export function refinedEffects(machine: SandboxMachine, step: SandboxStep): readonly string[] {
+  if (last?.step !== step) last = { step, effects: stutters(step) ? [] : refine(machine, step) };
+  return last.effects;
+}
+
+function refine(machine: SandboxMachine, step: SandboxStep): readonly string[] {
   const named = namedBy(machine, step);
   return explanations(step)
     .filter((chain) => chain.every((id) => named.includes(id)))
@@ -91,7 +99,7 @@ export function refinementProperties(machine: SandboxMachine = sandboxMachine): 
       requirement: id,
       says: `Some step of the machine is the effect ${id}.`,
       kind: 'sometimes',
-      check: (_state, step) => step !== null && !stutters(step) && refinedEffects(machine, step).includes(id),
+      check: (_state, step) => step !== null && refinedEffects(machine, step).includes(id),
     })),
   ];
 }
