@@ -1,6 +1,6 @@
 /** VMs of their own: what a VM sees, what it cannot, and what is left of it. */
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createProcessGuests } from '../../adapters/emulator/guest/index.ts';
@@ -173,10 +173,47 @@ test('a notice of one line says how isolated VMs are', async () => {
     expect((await vm.run(script))['exit_code']).toBe(7);
   });
 
+  test('a VM whose first process is killed is reported as ended, and nothing else is touched', async () => {
+    const vm = await start();
+    const seconds = mark();
+    await vm.call('/v1/exec/start', { json: { exec_id: 'x', command: ['sleep', seconds], env: { PATH: '/bin' } } });
+    const sleeper = (await eventually(() =>
+      processesWith(seconds).find((pid) => /^[^)]*\(sleep\)/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))),
+    )) as number;
+    const exitCode = new Promise<number>((resolve) => vm.guest.onExit(resolve));
+    const namespace = readlinkSync(`/proc/${sleeper}/ns/pid`);
+    const first = readdirSync('/proc')
+      .filter((name) => /^[0-9]+$/.test(name))
+      .find((name) => {
+        try {
+          return (
+            readlinkSync(`/proc/${name}/ns/pid`) === namespace &&
+            / 1$/m.test(
+              /^NSpid:.*$/m.exec(readFileSync(`/proc/${name}/status`, 'latin1'))?.[0].replaceAll('\t', ' ') ?? '',
+            )
+          );
+        } catch {
+          return false;
+        }
+      });
+    process.kill(Number(first), 'SIGKILL');
+    expect(await exitCode).toBe(137);
+    await eventually(() => processesWith(seconds).length === 0);
+    expect((await vm.call('/v1/exec/x/kill', { method: 'POST' })).json()).toMatchObject({ killed: false });
+    expect((await vm.call('/v1/exec/start', { json: { exec_id: 'y', command: ['/bin/true'] } })).status).toBe(500);
+    expect((await vm.call('/v1/fs/file?path=/proc/1/comm')).status).toBe(404);
+  });
+
   test('a VM without commands costs no process', async () => {
-    const before = processesWith('unshare').length;
-    await start();
-    expect(processesWith('unshare').length).toBe(before);
+    const own = (): number[] =>
+      processesWith('unshare').filter((pid) =>
+        readFileSync(`/proc/${pid}/stat`, 'latin1').includes(`) S ${process.pid} `),
+      );
+    const vm = await start();
+    expect((await vm.call('/v1/health')).json()).toMatchObject({ bootstrapped: true });
+    expect(own()).toEqual([]);
+    await vm.run('true');
+    expect(own()).toHaveLength(1);
   });
 });
 

@@ -32,6 +32,9 @@ import { tcpRoute } from './tcp-route.ts';
 
 export type { DaemonGeneration, DaemonOptions, DaemonSettings } from './options.ts';
 
+/** Exit code of a main process that was killed, as shells give it. */
+const killedExitCode = 137;
+
 /** What a daemon stands on. */
 export interface DaemonWorld {
   readonly microvmId: string;
@@ -73,6 +76,11 @@ export function createDaemon(world: DaemonWorld): Daemon {
   let closed = false;
 
   const faults: GuestFaults = { streamCuts: [], delayMs: 0 };
+  const endedByItself = (exitCode: number): void => {
+    for (const listener of exitListeners) listener(exitCode);
+    exitListeners.clear();
+  };
+  processes.onLost(() => endedByItself(killedExitCode));
   const launchEnv = () => bootstrap.installed()?.env ?? {};
   const hooks = createHooks({
     wallSeconds: alarms.wallSeconds,
@@ -134,10 +142,7 @@ export function createDaemon(world: DaemonWorld): Daemon {
         imageEnv,
         launchEnv,
         canPowerOff: powerOff,
-        powerOff: () => {
-          for (const listener of exitListeners) listener(0);
-          exitListeners.clear();
-        },
+        powerOff: () => endedByItself(0),
       }),
     ],
     settings,

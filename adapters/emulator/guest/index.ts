@@ -2,10 +2,10 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { VmchartError } from '../../../effects/index.ts';
 import type { Clock, Entropy } from '../../../effects/index.ts';
 import { systemClock } from '../../clock.ts';
 import { systemEntropy } from '../../entropy.ts';
-import { createDaemon } from '../daemon/index.ts';
 import type { DaemonOptions } from '../daemon/index.ts';
 import type { Guest, GuestFactory } from '../guest.ts';
 import { chooseIsolation } from './isolation.ts';
@@ -31,7 +31,10 @@ export interface ProcessGuestsOptions {
   readonly sharedPaths?: readonly string[];
   /** Where the VMs' directories are made. The system's directory for temporary files by default. */
   readonly directory?: string;
-  /** Time for deadlines, lingers and retention. */
+  /**
+   * Time for deadlines, lingers and retention. Real by default, whatever clock the platform has: programs live in
+   * real time, and a deadline on a faster clock would end commands that are on time.
+   */
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /** How the daemon behaves in every VM. `AGENTD_*` variables of a VM's environment win over it. */
@@ -62,6 +65,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
   const guests = new Set<Guest>();
   let home: { readonly path: string; readonly watchdog: Watchdog; readonly pipes: PipeStock } | null = null;
   let count = 0;
+  let closed = false;
 
   const begin = () => {
     if (home === null) {
@@ -74,6 +78,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
   return {
     notice: isolation.notice,
     async create({ microvmId, environment }) {
+      if (closed) throw new VmchartError('Precondition', 'these guests are closed');
       const { path, pipes, watchdog } = begin();
       const directory = createVmDirectory(
         join(path, String((count += 1))),
@@ -84,6 +89,9 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
         isolation.kind === 'namespaces'
           ? createNamespacedProcesses(directory, files, { ...isolation, view }, pipes)
           : createPlainProcesses(directory, files, pipes, watchdog);
+      // Loaded with the first VM: it brings the libraries for archives, sockets and machines.
+      const { createDaemon } = await import('../daemon/index.ts');
+      if (closed) throw new VmchartError('Precondition', 'these guests are closed');
       const daemon = createDaemon({
         microvmId,
         environment: { ...standardEnvironment, ...environment },
@@ -123,6 +131,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
       return guest;
     },
     async close() {
+      closed = true;
       await Promise.all([...guests].map((guest) => guest.destroy()));
       const last = home;
       home = null;

@@ -24,9 +24,17 @@ function probe(): Isolation {
   if ('missing' in tools) return plain(`no program "${tools.missing}"`);
   const ownUsers = process.geteuid?.() !== 0;
   const users = ownUsers ? ['--user', '--map-root-user'] : [];
+  // What a VM needs, in the order in which machines tend to forbid it.
+  const trial = [
+    `${tools.mount} -t proc proc /proc`,
+    `${tools.hostname} trial`,
+    `${tools.mount} -t tmpfs tmpfs /tmp`,
+    `cd /tmp`,
+    `${tools.pivotRoot} . .`,
+  ].join(' && ');
   const { status, stderr, error } = spawnSync(
     tools.unshare,
-    [...users, '--mount', '--pid', '--fork', '--kill-child', tools.mount, '-t', 'proc', 'proc', '/proc'],
+    [...users, '--mount', '--uts', '--pid', '--fork', '--kill-child', tools.sh, '-c', trial],
     { env: {}, cwd: '/', encoding: 'utf8', timeout: 10_000 },
   );
   if (status !== 0) return plain(error?.message ?? (stderr.trim().split('\n')[0] || 'namespaces are forbidden'));

@@ -44,6 +44,7 @@ export function createNamespacedProcesses(
   const wrappers = new Set<ChildProcess>();
   const launching = new Set<Promise<unknown>>();
   let namespace: Promise<VmNamespace> | null = null;
+  const lostListeners = new Set<() => void>();
   let live: VmNamespace | null = null;
   let destroyed = false;
   let count = 0;
@@ -56,7 +57,16 @@ export function createNamespacedProcesses(
   };
   const begun = (): Promise<VmNamespace> => {
     namespace ??= createVmNamespace(directory, kit, machineId()).then(
-      (made) => (live = made),
+      (made) => {
+        live = made;
+        void made.ended.then(() => {
+          live = null;
+          if (destroyed) return;
+          destroyed = true;
+          for (const listener of lostListeners) listener();
+        });
+        return made;
+      },
       (error: unknown) => {
         namespace = null;
         throw error;
@@ -65,7 +75,7 @@ export function createNamespacedProcesses(
     return namespace;
   };
   const rootOf = (vm: VmNamespace): string => `/proc/${vm.initPid}/root`;
-  const tableOf = (vm: VmNamespace): ProcessRow[] => readProcesses(`${rootOf(vm)}/proc`);
+  const tableOf = (vm: VmNamespace): ProcessRow[] => (live === vm ? readProcesses(`${rootOf(vm)}/proc`) : []);
 
   /**
    * A wrapper stops itself when its program stops, and nobody but us can wake it. A program that another one
@@ -160,6 +170,7 @@ export function createNamespacedProcesses(
   return {
     isolated: true,
     liveRoot: () => (live === null ? null : rootOf(live)),
+    onLost: (listener) => void lostListeners.add(listener),
     async launch(request) {
       for (;;) {
         if (destroyed) throw new LaunchFailure('the VM has ended');

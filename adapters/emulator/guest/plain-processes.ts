@@ -100,6 +100,7 @@ export function createPlainProcesses(
   return {
     isolated: false,
     liveRoot: () => null,
+    onLost: () => undefined,
     async launch(request) {
       for (;;) {
         if (destroyed) throw new LaunchFailure('the VM has ended');

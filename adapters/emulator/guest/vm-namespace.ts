@@ -19,6 +19,8 @@ import type { VmDirectory } from './vm-directory.ts';
 export interface VmNamespace {
   /** The first process of the VM, by its number on the host. */
   readonly initPid: number;
+  /** Resolves once the first process has ended, by itself or not: its number may soon be another's. */
+  readonly ended: Promise<unknown>;
   /** The arguments after `setpriv` that run a command inside, ending with its parent. */
   enter(command: readonly string[]): string[];
   /** Ends every process inside. Resolves when the kernel has ended them. */
@@ -115,6 +117,7 @@ export async function createVmNamespace(
 
   return {
     initPid,
+    ended: ended.catch(() => undefined),
     enter: (command) => [
       ...endsWithParent,
       tools.nsenter,

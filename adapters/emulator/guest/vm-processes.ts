@@ -45,6 +45,8 @@ export interface VmProcesses {
   readonly isolated: boolean;
   /** The root of the VM as the host's kernel names it; `null` while it has no namespaces of its own. */
   liveRoot(): string | null;
+  /** Called when every process of the VM ended without being asked to. */
+  onLost(listener: () => void): void;
   /** Starts a program. Waits while the VM is frozen. Throws {@link LaunchFailure}. */
   launch(request: LaunchRequest): Promise<VmProcess>;
   /** Stops every process at once; their memory stays. */
