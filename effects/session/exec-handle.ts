@@ -178,13 +178,16 @@ export class ExecHandle {
     return await this.waitWithin(new Countdown(this.transport, waitMs, 'wall', true), options);
   }
 
-  /** Polls until the command has ended or a countdown has. A VM that is suspended is not polled. */
+  /**
+   * Polls until the command has ended or a countdown has. The first poll is the caller's own and is sent in any case;
+   * after it a VM that is suspended is not polled, since that could wake it.
+   */
   async waitWithin(countdown: Countdown, options: Omit<WaitOptions, 'waitMs'> = {}): Promise<ExecResult> {
     const schedule = options.poll ?? this.#poll;
     let phase = 'unknown';
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = this.transport.pause.paused ? null : await this.poll(options);
+        const result = attempt > 1 && this.transport.pause.paused ? null : await this.poll(options);
         if (result?.done === true) return result;
         phase = result?.phase ?? 'suspended';
       } catch (error) {

@@ -128,9 +128,12 @@ export class OutputStream implements AsyncIterable<ExecEvent> {
 
   /** Sleeps what the machine says, then attaches at its cursor with headers of its own. */
   async #attach(signal: AbortSignal): Promise<HttpStream | null> {
-    const { backoffMs, cursor } = this.#actor.getSnapshot().context;
-    if (backoffMs > 0) await this.#transport.sleep(backoffMs, signal);
-    await this.#transport.untilAwake(signal);
+    const { attempts, backoffMs, cursor } = this.#actor.getSnapshot().context;
+    if (attempts > 0) {
+      await this.#transport.sleep(backoffMs, signal);
+      // Attaching again is nobody's wish but the stream's own, and must not wake a VM that was suspended.
+      await this.#transport.untilAwake(signal);
+    }
     try {
       const stream = await this.#transport.openStream(
         {

@@ -83,7 +83,7 @@ describe('the proxy token machine', () => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
       return state % below;
     };
-    for (let walk = 0; walk < 300; walk += 1) {
+    for (let walk = 0; walk < 80; walk += 1) {
       let snapshot = start();
       const open = new Set<number>();
       for (let at = 0, id = 0; at < 40; at += 1) {

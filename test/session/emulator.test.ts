@@ -6,7 +6,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ExecEvent, Session } from 'vmchart/effects';
+import type { ExecEvent, Ports, Session } from 'vmchart/effects';
 import { Sandbox } from 'vmchart/effects';
 import { awsPorts, forwardPort, serveTunnel, verifyIdentity } from 'vmchart/adapters';
 import { startEmulator } from 'vmchart/emulator';
@@ -14,6 +14,7 @@ import type { Emulator } from 'vmchart/emulator';
 import { rejection } from './daemon-recorder.ts';
 
 let emulator: Emulator;
+let ports: Ports;
 let sandbox: Sandbox;
 let session: Session;
 let scratch = '';
@@ -25,7 +26,8 @@ beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'vmchart-session-'));
   emulator = await startEmulator();
   const { endpoint: endpointUrl, region, credentials, imageArn } = emulator;
-  sandbox = new Sandbox(awsPorts({ endpointUrl, region, credentials, environment: {} }));
+  ports = awsPorts({ endpointUrl, region, credentials, environment: {} });
+  sandbox = new Sandbox(ports);
   session = await sandbox.run({ imageIdentifier: imageArn, identity: true });
   await new Promise<void>((resolve) => guest.listen(0, '127.0.0.1', resolve));
 });
@@ -34,6 +36,7 @@ afterAll(async () => {
   guest.closeAllConnections();
   guest.close();
   await sandbox.terminate();
+  ports.http.close?.();
   await emulator.close();
   await rm(scratch, { recursive: true, force: true });
 });
@@ -119,12 +122,6 @@ describe('commands', () => {
   test('another process attaches by two strings and an id', async () => {
     const handle = await session.start('echo still here');
     const { Session: Attached } = await import('vmchart/effects');
-    const ports = awsPorts({
-      endpointUrl: emulator.endpoint,
-      region: emulator.region,
-      credentials: emulator.credentials,
-      environment: {},
-    });
     const attached = await Attached.attach({
       endpoint: session.endpoint,
       agentToken: session.agentToken,
@@ -133,7 +130,6 @@ describe('commands', () => {
       minter: sandbox.plane.minterFor(sandbox.microvmId ?? ''),
     });
     expect((await attached.exec(handle.execId).waitAndAck()).stdout).toBe('still here\n');
-    ports.http.close?.();
   });
 });
 

@@ -202,15 +202,30 @@ describe('streams', () => {
     const clock = manualClock();
     const http = new DaemonRecorder({ chunks: [frame.output(0, 'x')], after: 'cut' });
     const { session } = testSession(http, { clock });
-    session.pause();
     const work = collected(session.exec('e1').stream());
+    await clock.advance(0);
+    session.pause();
     await clock.advance(60_000);
-    expect(http.requests.length).toBe(0);
+    expect(http.requests.length).toBe(1);
     session.rebind(session.endpoint);
     http.push({ chunks: [frame.exit(1)] });
     await clock.advance(1_000);
     expect((await work).length).toBe(2);
     expect(streamOffsets(http)).toEqual([0, 1]);
+  });
+
+  test('a wait that begins while the VM is suspended asks once, and then not before the resume', async () => {
+    const clock = manualClock();
+    const http = new DaemonRecorder({ status: 502 });
+    const { session } = testSession(http, { clock });
+    session.pause();
+    const wait = session.exec('e1').wait();
+    await clock.advance(60_000);
+    expect(http.requests.length).toBe(1);
+    http.push(exited(0));
+    session.rebind(session.endpoint);
+    await clock.advance(1_000);
+    expect((await wait).exitCode).toBe(0);
   });
 
   test('FC-094 leaving after three events closes the connection and reads no further', async () => {
