@@ -48,14 +48,15 @@ const buttons = commands.map((command) => {
 });
 byId('commands').append(...buttons);
 
-byId('launch').addEventListener('click', async () => {
+async function launch() {
   try {
     const { life } = await send('/lives', {});
     select(life);
   } catch (error) {
     notice(error.message);
   }
-});
+}
+byId('launch').addEventListener('click', () => void launch());
 
 document.addEventListener('keydown', (event) => {
   if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
