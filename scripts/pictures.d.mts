@@ -1,4 +1,4 @@
-import type { machineCatalog, findMachine, toMermaid } from '../model/export/index.ts';
+import type { machineCatalog, findMachine, toMermaid, toTable } from '../model/export/index.ts';
 import type { drawSvg } from '../adapters/cli/pictures/draw.ts';
 
 /** A file, or the text between two markers of one. */
@@ -12,6 +12,7 @@ export interface Formats {
   readonly machineCatalog: typeof machineCatalog;
   readonly findMachine: typeof findMachine;
   readonly toMermaid: typeof toMermaid;
+  readonly toTable: typeof toTable;
   readonly drawSvg: typeof drawSvg;
 }
 

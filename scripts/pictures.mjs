@@ -9,14 +9,18 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
  * Every picture: a file of its own, or the text between `<!-- NAME:begin -->` and `<!-- NAME:end -->` of a document.
  * The writers of the formats are handed in, so that a test can take them from the sources and the script from dist/.
  */
-export async function pictures({ findMachine, machineCatalog, toMermaid, drawSvg }) {
+export async function pictures({ findMachine, machineCatalog, toMermaid, toTable, drawSvg }) {
   const lifecycle = findMachine('sandbox').machine;
   const mermaid = '```mermaid\n' + toMermaid(lifecycle, { flat: true }) + '```';
   const files = [{ path: 'docs/pictures/lifecycle.svg', text: await drawSvg(lifecycle, { flat: true }) }];
   for (const { name, machine } of machineCatalog) {
     files.push({ path: `docs/pictures/${name}.svg`, text: await drawSvg(machine) });
   }
-  return [{ path: 'README.md', marker: 'lifecycle', text: mermaid }, ...files];
+  return [
+    { path: 'README.md', marker: 'lifecycle', text: mermaid },
+    { path: 'docs/pictures.md', marker: 'answers', text: toTable(lifecycle).trimEnd() },
+    ...files,
+  ];
 }
 
 /** What a file would hold with its picture drawn anew. Throws where a document has no place for it. */

@@ -78,7 +78,8 @@ export function inspectInto(tell: Tell, options: InspectionOptions = {}): (event
   }
 
   function settle(seen: Watched, event: string, snapshot: Snapshot): void {
-    if (snapshot.value === undefined) return;
+    // An actor that is let go has not changed.
+    if (snapshot.value === undefined || event === 'xstate.stop') return;
     const state = pathOfValue(snapshot.value);
     const from = seen.state === '' ? null : seen.state;
     const at = wallNow();

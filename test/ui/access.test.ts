@@ -149,7 +149,7 @@ describe('no secret is shown', () => {
   beforeAll(async () => {
     opened = await openEmulatorPage();
   });
-  afterAll(() => opened[Symbol.asyncDispose]());
+  afterAll(async () => await opened[Symbol.asyncDispose]());
 
   test('neither keys nor tokens reach the page, whatever a life does', async () => {
     const { page, source, emulator, kept } = opened;

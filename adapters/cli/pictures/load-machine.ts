@@ -1,6 +1,7 @@
 /** The machine that somebody asked for: one of ours by name, or one of a module of theirs. */
-import { pathToFileURL } from 'node:url';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { StateMachine, type AnyStateMachine } from 'xstate';
 import { findMachine, machineCatalog, type Scope } from '../../../model/export/index.ts';
 import { CliError, usageError } from '../cli-error.ts';
@@ -49,20 +50,16 @@ export async function loadMachine(asked: string): Promise<LoadedMachine> {
 }
 
 async function machinesIn(path: string): Promise<Map<string, AnyStateMachine>> {
+  if (!existsSync(path)) throw usageError(`There is no module ${path}.`, ['Check the path.']);
   let module: Record<string, unknown>;
   try {
     module = (await import(pathToFileURL(resolve(path)).href)) as Record<string, unknown>;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const missing = code === 'ERR_MODULE_NOT_FOUND' && message.includes(resolve(path));
     const foreign = code === 'ERR_UNKNOWN_FILE_EXTENSION';
     throw new CliError(
       'InvalidArg',
-      missing
-        ? `There is no module ${path}.`
-        : foreign
-          ? `Node cannot load ${path} as it is.`
-          : `${path} cannot be loaded: ${message.split('\n')[0] ?? ''}`,
+      foreign ? `Node cannot load ${path} as it is.` : `${path} cannot be loaded: ${message.split('\n')[0] ?? ''}`,
       { suggestions: foreign ? ['Name the compiled JavaScript file.'] : [], cause: error },
     );
   }
