@@ -83,7 +83,8 @@ describe('the proxy token machine', () => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
       return state % below;
     };
-    for (let walk = 0; walk < 80; walk += 1) {
+    const wrong: string[] = [];
+    for (let walk = 0; walk < 100; walk += 1) {
       let snapshot = start();
       const open = new Set<number>();
       for (let at = 0, id = 0; at < 40; at += 1) {
@@ -104,14 +105,18 @@ describe('the proxy token machine', () => {
         snapshot = next;
         for (const action of actions as { params?: { event?: { ids?: number[] } } }[]) {
           for (const answered of action.params?.event?.ids ?? []) {
-            expect(open.delete(answered)).toBe(true);
+            if (!open.delete(answered)) wrong.push(`${walk}/${at}: ${answered} was answered twice`);
           }
         }
-        expect([...open]).toEqual(snapshot.context.waiting.map((request) => request.id));
-        expect(snapshot.value === 'Minting').toBe(snapshot.context.waiting.length > 0);
-        expect(snapshot.value === 'Held').toBe(snapshot.value !== 'Minting' && snapshot.context.heldOp !== null);
-        expect(JSON.parse(JSON.stringify(snapshot.context))).toEqual(snapshot.context);
+        const { value, context } = snapshot;
+        const waiting = context.waiting.map((request) => request.id).join();
+        if ([...open].join() !== waiting) wrong.push(`${walk}/${at}: ${[...open].join()} wait, not ${waiting}`);
+        if ((value === 'Minting') !== open.size > 0) wrong.push(`${walk}/${at}: ${value} with ${open.size} waiting`);
+        if (value !== 'Minting' && (value === 'Held') !== (context.heldOp !== null))
+          wrong.push(`${walk}/${at}: ${value}`);
       }
+      expect(JSON.parse(JSON.stringify(snapshot.context))).toEqual(snapshot.context);
     }
+    expect(wrong).toEqual([]);
   });
 });
