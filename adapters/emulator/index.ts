@@ -34,7 +34,7 @@ export type { Fault, FaultKind, Faults, RandomFaults } from './faults.ts';
 export { faultKinds } from './faults.ts';
 export type { Guest, GuestFactory, GuestFaults, HookName } from './guest.ts';
 export { createProcessGuests } from './guest/index.ts';
-export type { ProcessGuestsOptions } from './guest/index.ts';
+export type { ProcessGuests, ProcessGuestsOptions } from './guest/index.ts';
 export type { DaemonGeneration, DaemonOptions, DaemonSettings } from './daemon/index.ts';
 export type { BuildFailure } from './service/build-failures.ts';
 export { defaultCredentials, defaultDelays, serviceQuotas } from './options.ts';

@@ -1,9 +1,9 @@
 /** What the fs routes share (`agentd-protocol.md` 12): paths, modes, the disk reserve, failures as plain text. */
-import { once } from 'node:events';
 import { closeSync, createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { PathFailure } from '../guest/rooted-path.ts';
 import type { VmFiles } from '../guest/vm-files.ts';
+import { drained } from './drained.ts';
 import type { DaemonSettings } from './options.ts';
 import { oneText } from './queries.ts';
 import { textProblem } from './replies.ts';
@@ -81,7 +81,7 @@ export async function writePieces(
     for await (const piece of pieces) {
       bytes += piece.length;
       seen(bytes);
-      if (!sink.write(piece)) await Promise.race([once(sink, 'drain'), failed]);
+      if (!sink.write(piece)) await Promise.race([drained(sink), failed]);
     }
     sink.end();
     await finished(sink);

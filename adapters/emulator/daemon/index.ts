@@ -41,6 +41,8 @@ export interface DaemonWorld {
   /** The environment of the daemon: the image's variables and `AGENTD_*` settings. */
   readonly environment: Readonly<Record<string, string>>;
   readonly options: DaemonOptions;
+  /** Failures on request. */
+  readonly faults: GuestFaults;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly processes: VmProcesses;
@@ -49,7 +51,6 @@ export interface DaemonWorld {
 
 /** The daemon's side of a {@link Guest}. */
 export interface Daemon extends Pick<Guest, 'hook' | 'handle' | 'upgrade' | 'onExit'> {
-  readonly faults: GuestFaults;
   readonly port: number;
   /** Stops answering and acting; open connections break, as they do at a suspend. */
   freeze(): void;
@@ -60,7 +61,7 @@ export interface Daemon extends Pick<Guest, 'hook' | 'handle' | 'upgrade' | 'onE
 
 /** Starts a daemon that nothing is installed in. */
 export function createDaemon(world: DaemonWorld): Daemon {
-  const { files, processes, entropy, options } = world;
+  const { files, processes, entropy, options, faults } = world;
   const settings = readSettings(world.environment, options.settings);
   const powerOff = options.generation?.powerOff ?? false;
   const imageEnv = imageEnvironment(world.environment);
@@ -75,7 +76,6 @@ export function createDaemon(world: DaemonWorld): Daemon {
   let identitySteps: readonly IdentityStep[] = [];
   let closed = false;
 
-  const faults: GuestFaults = { streamCuts: [], delayMs: 0 };
   const endedByItself = (exitCode: number): void => {
     for (const listener of exitListeners) listener(exitCode);
     exitListeners.clear();
@@ -176,7 +176,6 @@ export function createDaemon(world: DaemonWorld): Daemon {
 
   return {
     port: settings.port,
-    faults,
     async hook(name, body) {
       await gate.pass();
       if (closed) return { status: 502 };

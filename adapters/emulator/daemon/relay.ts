@@ -1,10 +1,10 @@
 /** Carrying bytes between a WebSocket and one TCP connection inside the VM (`agentd-protocol.md` 14.2 and 15.5). */
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { tunnelCloseCodes } from '../../tunnel-terms.ts';
 import type { Alarms } from './alarms.ts';
+import { drained } from './drained.ts';
 import type { Frames } from './frames.ts';
 import type { TunnelCodec } from './tunnel-codec.ts';
 
@@ -73,8 +73,7 @@ export async function relay(webSocket: WebSocket, frames: Frames, guest: Socket,
       break;
     }
     if (guest.destroyed || decoded.data.length === 0) continue;
-    if (!guest.write(decoded.data))
-      await Promise.race([once(guest, 'drain'), once(guest, 'close')]).catch(() => undefined);
+    if (!guest.write(decoded.data)) await drained(guest);
   }
   if (codec.resetsWithoutEnd && !ended && !guest.readableEnded) guest.resetAndDestroy();
   else guest.end(() => guest.destroy());

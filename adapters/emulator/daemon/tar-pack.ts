@@ -12,6 +12,7 @@ import {
 import type { Stats } from 'node:fs';
 import { pack } from 'tar-stream';
 import type { Header, Pack } from 'tar-stream';
+import { drained } from './drained.ts';
 
 /** One thing in a tree. */
 interface Entry {
@@ -127,19 +128,6 @@ async function addFile(archive: Pack, name: string, path: string): Promise<void>
   } finally {
     closeSync(fd);
   }
-}
-
-/** Waits until a sink takes more, or never will. */
-function drained(sink: ReturnType<Pack['entry']>): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      sink.off('drain', done);
-      sink.off('close', done);
-      resolve();
-    };
-    sink.once('drain', done);
-    sink.once('close', done);
-  });
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Clock, Entropy } from '../../../effects/index.ts';
 import { systemClock } from '../../clock.ts';
 import { systemEntropy } from '../../entropy.ts';
 import type { DaemonOptions } from '../daemon/index.ts';
-import type { Guest, GuestFactory } from '../guest.ts';
+import type { Guest, GuestFactory, GuestFaults } from '../guest.ts';
 import { chooseIsolation } from './isolation.ts';
 import type { IsolationChoice } from './isolation.ts';
 import { readSharedView } from './mounts.ts';
@@ -41,6 +41,12 @@ export interface ProcessGuestsOptions {
   readonly daemon?: DaemonOptions;
 }
 
+/** VMs made of real processes. */
+export interface ProcessGuests extends GuestFactory {
+  /** Failures on request, in whichever VM comes next. */
+  readonly faults: GuestFaults;
+}
+
 const standardEnvironment = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: '/root',
@@ -55,7 +61,7 @@ const standardEnvironment = {
  * const guest = await guests.create({ microvmId: 'microvm-1', environment: {} });
  * await guest.hook('run', { microvmId: 'microvm-1', runHookPayload: JSON.stringify({ agent_token: token }) });
  */
-export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFactory {
+export function createProcessGuests(options: ProcessGuestsOptions = {}): ProcessGuests {
   const isolation = chooseIsolation(options.isolation);
   const clock = options.clock ?? systemClock();
   const entropy = options.entropy ?? systemEntropy();
@@ -66,6 +72,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
   let home: { readonly path: string; readonly watchdog: Watchdog; readonly pipes: PipeStock } | null = null;
   let count = 0;
   let closed = false;
+  const faults: GuestFaults = { streamCuts: [], delayMs: 0 };
 
   const begin = () => {
     if (home === null) {
@@ -77,6 +84,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
 
   return {
     notice: isolation.notice,
+    faults,
     async create({ microvmId, environment }) {
       if (closed) throw new VmchartError('Precondition', 'these guests are closed');
       const { path, pipes, watchdog } = begin();
@@ -96,6 +104,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
         microvmId,
         environment: { ...standardEnvironment, ...environment },
         options: options.daemon ?? {},
+        faults,
         clock,
         entropy,
         processes,
@@ -104,7 +113,7 @@ export function createProcessGuests(options: ProcessGuestsOptions = {}): GuestFa
       let ending: Promise<void> | null = null;
       const guest: Guest = {
         daemonPort: daemon.port,
-        faults: daemon.faults,
+        faults,
         hook: daemon.hook,
         handle: daemon.handle,
         upgrade: daemon.upgrade,

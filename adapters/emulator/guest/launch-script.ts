@@ -79,7 +79,7 @@ export function launchScript(request: LaunchRequest, tools: Tools, ownUsers: boo
     'umask 022',
     ...carried.map(([name, value]) => `export ${name}=${quote(value)}`),
     request.stdin ? `exec ${stdinDescriptor}<<'END'\nEND` : `exec ${stdinDescriptor}</dev/null`,
-    'echo "$$" >&3; read -r go <&3; exec 3>&-',
+    'echo "$$" >&3; read -r go <&3 || exit 1; exec 3>&-',
     `exec ${command.map(quote).join(' ')} <&${stdinDescriptor} ${stdinDescriptor}<&-`,
     '',
   ].join('\n');
