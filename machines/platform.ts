@@ -348,6 +348,7 @@ export const platformMachine = platformSetup.createMachine({
         TERMINATE: { actions: { type: 'answer', params: { as: 'ok' } } },
         'GUEST.EXITED': {},
         'GUEST.LOST': {},
+        TICK: {},
       },
     },
   },

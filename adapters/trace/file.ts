@@ -107,10 +107,12 @@ function isHead(value: unknown): value is Head {
   );
 }
 
-function isEntry(value: unknown): value is TraceEntry {
+/** Whether a value has the form of an entry. */
+export function isEntry(value: unknown): value is TraceEntry {
   if (typeof value !== 'object' || value === null) return false;
-  const { kind, at, life } = value as Partial<TraceEntry>;
-  return kind !== undefined && kinds.includes(kind) && typeof at === 'number' && typeof life === 'string';
+  const { kind, at, life, state = '' } = value as Partial<TraceEntry> & { readonly state?: unknown };
+  const known = kind !== undefined && kinds.includes(kind);
+  return known && typeof at === 'number' && typeof life === 'string' && typeof state === 'string';
 }
 
 function parsed(text: string): unknown {

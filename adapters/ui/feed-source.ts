@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import type { Tell, TraceEntry } from '../trace/entry.ts';
+import { isEntry } from '../trace/file.ts';
 import type { FleetSource } from './source.ts';
 import { statelyReader } from './stately-reader.ts';
 import type { CommandReply, Feed, PageCommand } from './wire.ts';
@@ -59,8 +60,10 @@ export class FeedSource implements FleetSource {
     socket.on('message', (data) => {
       try {
         const message = JSON.parse((data as Buffer).toString('utf8')) as Feed | { readonly type: string };
-        if (message.type === 'entry') take((message as Extract<Feed, { type: 'entry' }>).entry);
-        else if (message.type === 'chart') {
+        if (message.type === 'entry') {
+          const { entry } = message as Extract<Feed, { type: 'entry' }>;
+          if (isEntry(entry)) take(entry);
+        } else if (message.type === 'chart') {
           const { machine, config } = message as Extract<Feed, { type: 'chart' }>;
           this.#configs.set(machine, config);
         } else stately(message as never);
