@@ -4,7 +4,7 @@
  * Nothing of our explorer is in it but the rules and tables themselves, so SPIN's verdict and its number of reachable
  * states check ours. Tables are C arrays: as Promela arrays they would be part of every state.
  */
-import type { ParsedComposition, ParsedRule } from './composition.ts';
+import type { CompositionTable, ParsedComposition, ParsedRule } from './composition.ts';
 import type { Expression } from './expression.ts';
 
 function promelaType(max: number): string {
@@ -31,7 +31,7 @@ function toC(
       const cell = expression.indices
         .map((index, dimension) => (dimension === 0 ? print(index) : `${sizes[dimension]} + ${print(index)}`))
         .reduce((outer, inner) => `(${outer}) * ${inner}`);
-      return `t_${expression.table}[${cell}]`;
+      return `t_${expression.table}(${cell})`;
     }
     case 'not':
       return `!(${print(expression.of)})`;
@@ -87,6 +87,32 @@ function option(composition: ParsedComposition, rule: ParsedRule, chosen: Readon
   ].join('\n');
 }
 
+/** SPIN takes no more text than this between the braces of one `c_decl`, in characters. */
+const longestDeclaration = 50_000;
+
+/**
+ * A table as C arrays, in as many pieces as SPIN's longest declaration demands, and a macro `t_name(cell)` that reads
+ * them.
+ */
+function tableInC({ name, data }: CompositionTable): { readonly pieces: readonly string[]; readonly macro: string } {
+  const widest = Math.max(1, ...Array.from(data, (value) => String(value).length)) + 1;
+  const cells = Math.max(1, Math.floor(longestDeclaration / widest));
+  const pieces: string[] = [];
+  for (let from = 0; from < data.length; from += cells) {
+    const values = data.slice(from, from + cells);
+    pieces.push(
+      `c_decl { static const int t_${name}_${pieces.length}[${values.length}] = {${[...values].join(',')}}; }`,
+    );
+  }
+  const read = pieces
+    .map((_piece, place) => (place === 0 ? `t_${name}_0[(i)]` : `t_${name}_${place}[(i) - ${place * cells}]`))
+    .reduceRight(
+      (rest, piece, place) => (rest === '' ? piece : `(i) < ${(place + 1) * cells} ? ${piece} : ${rest}`),
+      '',
+    );
+  return { pieces, macro: `#define t_${name}(i) (${read})` };
+}
+
 /**
  * Writes a composed system as Promela. `reachable` and `sometimes` properties are left out: SPIN's safety run checks
  * what must never happen.
@@ -98,6 +124,7 @@ function option(composition: ParsedComposition, rule: ParsedRule, chosen: Readon
  */
 export function toPromela(composition: ParsedComposition): string {
   const { name, variables, tables, constants } = composition.source;
+  const written = tables.map(tableInC);
   const known = new Set(variables.map((variable) => variable.name));
   const inState = (expression: Expression): string =>
     toC(composition, expression, (one) => (known.has(one) ? `now.${one}` : String(constants[one])));
@@ -108,10 +135,10 @@ export function toPromela(composition: ParsedComposition): string {
   });
   return [
     `/* ${name}: one process, one d_step a step, tables as arrays. */`,
-    `c_decl {`,
-    ...tables.map(
-      ({ name: table, data }) => `  static const int t_${table}[${data.length}] = {${[...data].join(',')}};`,
-    ),
+    ...written.flatMap(({ pieces }) => pieces),
+    // A declaration in front: SPIN takes a block of macros alone for an empty one.
+    `c_decl {\n  typedef int t_cell;`,
+    ...written.map(({ macro }) => macro),
     `}`,
     ...variables.map(({ name: variable, max, initial }) => `${promelaType(max)} ${variable} = ${initial};`),
     ``,

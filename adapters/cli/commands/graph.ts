@@ -6,7 +6,10 @@ import type { Outcome } from '../command.ts';
 import { table } from '../output/table.ts';
 
 // Those of `pictures/formats.ts`, which is only loaded when a picture is made; the compiler compares the two.
-const formats = ['mermaid', 'svg', 'dot', 'stately', 'scxml', 'json', 'table'] as const;
+const pictures = ['mermaid', 'svg', 'dot', 'stately', 'scxml', 'json', 'table'] as const;
+/** The model of `vmchart check`, for checkers that are not ours. */
+const models = ['promela', 'smt2'] as const;
+const formats = [...pictures, ...models] as const;
 
 /** Draws a machine. */
 export const graphCommand = command({
@@ -14,7 +17,8 @@ export const graphCommand = command({
   summary: 'Draw a statechart: the lifecycle, or any other machine.',
   description:
     'The pictures are made from the machine that runs. stately is a file of plain XState v5 to paste into Stately\n' +
-    'Studio; scxml is the W3C format; table shows what each state answers to each command.',
+    'Studio; scxml is the W3C format; table shows what each state answers to each command. promela and smt2 are the model\n' +
+    'that vmchart check explores, for SPIN and for an SMT solver.',
   positionals: [
     {
       key: 'machine',
@@ -40,6 +44,7 @@ export const graphCommand = command({
     ['vmchart graph --format svg -o lifecycle.svg', 'The whole lifecycle to look at.'],
     ['vmchart graph --format stately', 'Paste what it prints into Stately Studio.'],
     ['vmchart graph --format table', 'What every state answers to every command.'],
+    ['vmchart graph --format promela -o model.pml', 'The composed system for SPIN: spin -a model.pml.'],
     ['vmchart graph ./orders.js --format svg -o orders.svg', 'A machine of your own.'],
     ['vmchart graph --replay life.jsonl -o life.svg', 'The way that a recorded life took.'],
   ],
@@ -51,6 +56,14 @@ export const graphCommand = command({
     ]);
     if (values.replay !== undefined) return await drawnReplay(values.replay, values);
     const format = values.format ?? 'mermaid';
+    if (format === 'promela' || format === 'smt2') {
+      const { modelText } = await import('../proof/model-text.ts');
+      return await delivered(
+        { machine: 'model', format },
+        modelText(format, values.positional['machine']),
+        values.output,
+      );
+    }
     const loaded = await loadMachine(values.positional['machine'] ?? 'sandbox');
     const content = await pictureOf(loaded, format, {
       flat: values.flat,
