@@ -123,3 +123,5 @@ export { renderCounterexamples, renderJson, renderMutants, renderTable } from '.
 export { renderJunit } from './check/junit.ts';
 export { renderSarif } from './check/sarif.ts';
 export type { SarifOptions } from './check/sarif.ts';
+export { traceRequirements } from './check/trace.ts';
+export type { RequirementTrace, TitledTest } from './check/trace.ts';

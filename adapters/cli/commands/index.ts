@@ -64,6 +64,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./check.ts')).checkCommand,
   },
   {
+    name: 'trace',
+    summary: 'List what carries each requirement: transitions, guards, properties, tests.',
+    load: async () => (await import('./trace.ts')).traceCommand,
+  },
+  {
     name: 'graph',
     summary: 'Draw a statechart: the lifecycle, or any other machine.',
     load: async () => (await import('./graph.ts')).graphCommand,
