@@ -419,8 +419,8 @@ describe('the registry', () => {
     await keep('box');
     await keep('fox');
     const text = await readFile(recordPath('box'), 'utf8');
-    const { record } = JSON.parse(text) as { record: { known: { microvmId: string } } };
-    const { microvmId } = record.known;
+    const box = JSON.parse(text) as { record: { known: { microvmId: string } } };
+    const { microvmId } = box.record.known;
     await writeFile(recordPath('box'), text.replaceAll(microvmId, `${microvmId.slice(0, -4)}0000`));
     const json = await at('terminate', 'box');
     expect(json).toMatchObject({
@@ -428,8 +428,8 @@ describe('the registry', () => {
       data: { outcome: 'already-gone', forgotten: true, teardown: { terminateAccepted: false, undeleted: [] } },
     });
     expect((await at('ls')).data).toMatchObject({ vms: [{ name: 'fox' }] });
-    const foxId = alive().at(-1)?.microvmId ?? '';
-    await endById(foxId);
+    const fox = JSON.parse(await readFile(recordPath('fox'), 'utf8')) as typeof box;
+    await endById(fox.record.known.microvmId);
     const human = await cli(['terminate', 'fox'], { environment });
     expect(human.stderr).toContain('was gone already');
     expect(human.stderr).not.toContain('ended');
@@ -472,7 +472,15 @@ async function endById(microvmId: string): Promise<void> {
     ...(await import('../../adapters/index.ts')),
   };
   const { endpoint: endpointUrl, credentials, region } = emulator;
-  await new ControlPlane(awsPorts({ endpointUrl, credentials, region })).terminateMicrovm(microvmId);
+  const plane = new ControlPlane(awsPorts({ endpointUrl, credentials, region }));
+  const ended = new Promise<void>((resolve) => {
+    const stop = emulator.events.on((change) => {
+      if (change.microvmId !== microvmId || change.to !== 'TERMINATED') return;
+      stop();
+      resolve();
+    });
+  });
+  if ((await plane.terminateMicrovm(microvmId)) !== 'already-gone') await ended;
 }
 
 test('the envelope is the whole of stdout whatever happens', async () => {
