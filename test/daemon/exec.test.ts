@@ -232,13 +232,9 @@ describe('ending', () => {
     expect((await poll('late'))['phase']).toBe('running');
     await clock.advance(1);
     expect(await exited('late')).toMatchObject({ timed_out: true, signal: 15, exit_code: null });
-    await start({
-      exec_id: 'traps',
-      command: ["trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done"],
-      timeout_sec: 1.5,
-    });
-    await eventually(async () => (await vm.call('/v1/procs')).text.includes('traps'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const command = ["trap 'exit 0' TERM; echo up > /tmp/trapping; while :; do sleep 0.01; done"];
+    await start({ exec_id: 'traps', command, timeout_sec: 1.5 });
+    await eventually(async () => (await vm.call('/v1/fs/file?path=/tmp/trapping')).status === 200);
     await clock.advance(1_500);
     expect(await exited('traps')).toMatchObject({ timed_out: true, exit_code: 0, signal: null });
   });

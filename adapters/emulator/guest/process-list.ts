@@ -9,7 +9,10 @@ const hasProc = existsSync('/proc/self/stat');
 /** Every process of the host that we may see. */
 export function listProcesses(): ProcessRow[] {
   if (hasProc) return readProcesses();
-  const text = execFileSync('ps', ['-A', '-o', 'pid=,state=,ppid=,pgid='], { encoding: 'utf8', env: {} });
+  const text = execFileSync('ps', ['-A', '-o', 'pid=,state=,ppid=,pgid='], {
+    encoding: 'utf8',
+    env: { PATH: '/usr/bin:/bin' },
+  });
   return text
     .split('\n')
     .map((row) => row.trim().split(/\s+/))
