@@ -12,7 +12,7 @@ const readBytes = 256 * 1024;
  *
  * @example
  * const session = new Session({ endpoint, agentToken, http, clock, localFiles: localFiles() });
- * await session.uploadDir('./src', '/work/src');
+ * await session.uploadDir('./src', '/workspace/src');
  */
 export function localFiles(): LocalFiles {
   return {
