@@ -61,25 +61,24 @@ export function sendFailure(response: ServerResponse, error: unknown): void {
   } else send(response, error.status, error.message === '' ? null : textType, error.message);
 }
 
-/** Announces that the connection ends after the answer when more of the body is to come than is read away. */
-export function announceClose(request: IncomingMessage, response: ServerResponse, limit: number): void {
-  const declared = Number(request.headers['content-length'] ?? 0);
-  if (!request.complete && declared > limit && !response.headersSent) response.setHeader('connection', 'close');
-}
+/** How long a connection stays after the answer to a body that is too long to be read away, in real milliseconds. */
+const lingerMs = 250;
 
 /**
  * Reads what is left of a request's body, up to `limit` bytes, and gives up the connection beyond that.
- * Without it a client that is still sending would see a reset instead of the answer.
+ * Without it, and without a moment's wait, a client that is still sending would see a reset instead of the answer.
  */
 export function drain(request: IncomingMessage, response: ServerResponse, limit: number): void {
   request.on('error', () => undefined);
   if (request.complete || request.readableEnded) return;
   let seen = 0;
+  const giveUp = (): void => void setTimeout(() => request.destroy(), lingerMs).unref();
   request.on('data', (chunk: Buffer) => {
+    if (seen > limit) return;
     seen += chunk.length;
     if (seen <= limit) return;
     request.pause();
-    if (response.writableFinished) request.destroy();
-    else response.once('finish', () => request.destroy());
+    if (response.writableFinished) giveUp();
+    else response.once('finish', giveUp);
   });
 }

@@ -1,7 +1,7 @@
 /** Which handler answers a request, and what is checked before it (`agentd-protocol.md` 1.5 and 2). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { announceClose, drain, sendEmpty, sendFailure, textProblem } from './replies.ts';
+import { drain, sendEmpty, sendFailure, textProblem } from './replies.ts';
 
 /** A request with its path and query taken apart. */
 export interface Call {
@@ -74,29 +74,24 @@ export function createRouter(
     return null;
   };
 
-  const refuse = (request: IncomingMessage, response: ServerResponse, status: number): void => {
-    announceClose(request, response, limits.maxDrainBytes);
-    sendEmpty(response, status);
-  };
-
   const answer = async (request: IncomingMessage, response: ServerResponse, upgrade: Upgrade | null): Promise<void> => {
     const { path, query } = splitTarget(request.url ?? '');
     const found = find(path);
-    if (found === null) return refuse(request, response, 404);
+    if (found === null) return sendEmpty(response, 404);
     const { route } = found;
     if (route.auth === 'bearer') {
       if (Number(request.headers['content-length'] ?? 0) > limits.maxBodyBytes) {
         throw textProblem(413, 'length limit exceeded');
       }
       const verdict = authorize(request);
-      if (verdict !== 200) return refuse(request, response, verdict);
+      if (verdict !== 200) return sendEmpty(response, verdict);
     }
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const handler = route.methods[method as keyof Route['methods']];
     if (handler === undefined) {
       const allowed = Object.keys(route.methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
       response.setHeader('allow', allowed.join(','));
-      return refuse(request, response, 405);
+      return sendEmpty(response, 405);
     }
     let id: string;
     try {
@@ -111,7 +106,6 @@ export function createRouter(
     try {
       await answer(request, response, upgrade ?? null);
     } catch (error) {
-      announceClose(request, response, limits.maxDrainBytes);
       sendFailure(response, error);
     } finally {
       // After an upgrade nothing of the connection is the request's any more.
