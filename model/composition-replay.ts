@@ -36,12 +36,17 @@ export function walkComposition(composition: Composition, names: readonly string
   return null;
 }
 
+/** What a variant of the machine in an expression needs to be imported. */
+export function variantNames(system: string): readonly string[] {
+  return ['withoutGuard', 'mutantMachine'].filter((name) => system.includes(`${name}(`));
+}
+
 /** A Jest test that walks the path of a violated safety property. */
 export function compositionTest({ property, says, steps, system }: Counterexample): string {
   if (steps.length === 0) throw new ModelError('invalid-model', `'${property}' is violated at the start already`);
   return [
     `import { expect, test } from '@jest/globals';`,
-    `import { composedSystem, walkComposition } from 'vmchart/model';`,
+    `import { ${['composedSystem', 'walkComposition', ...variantNames(system ?? '')].sort().join(', ')} } from 'vmchart/model';`,
     ``,
     `test(${JSON.stringify(`${property}: ${says}`)}, () => {`,
     `  const broken = walkComposition(${system ?? 'composedSystem()'}, [`,

@@ -3,7 +3,9 @@ import type { Counterexample } from './property.ts';
 
 /** How a pasted test comes by the system and its properties. */
 export interface TestSource {
-  /** Import lines, besides those of Jest and of `replay` and `firstViolation`. */
+  /** Names to import from `vmchart/model`, besides `replay` and `firstViolation`. */
+  readonly names: readonly string[];
+  /** Further import lines. */
   readonly imports: readonly string[];
   /** Expression of the list of properties. */
   readonly properties: string;
@@ -31,7 +33,7 @@ export function scenarioTest(
 ): string {
   return [
     `import { expect, test } from '@jest/globals';`,
-    `import { firstViolation, replay } from 'vmchart/model';`,
+    `import { ${['firstViolation', 'replay', ...source.names].sort().join(', ')} } from 'vmchart/model';`,
     ...source.imports,
     ``,
     `test(${JSON.stringify(`${property}: ${says}`)}, () => {`,

@@ -78,7 +78,7 @@ function option(composition: ParsedComposition, rule: ParsedRule, chosen: Readon
     `  :: d_step { c_expr { ${print(rule.when)} };`,
     ...rule.judge.map(({ property, premise, check }) => {
       const id = composition.properties[property]?.source.id ?? '';
-      return `       c_code [ !(${print(premise)}) || (${print(check)}) ] { ; } /* ${id} */;`;
+      return `       c_code { holds = !(${print(premise)}) || (${print(check)}); }; assert(holds); /* ${id} */`;
     }),
     `       c_code {`,
     ...rule.set.map(([name, value]) => `         int after_${name} = ${print(value)};`),
@@ -90,11 +90,8 @@ function option(composition: ParsedComposition, rule: ParsedRule, chosen: Readon
 /** SPIN takes no more text than this between the braces of one `c_decl`, in characters. */
 const longestDeclaration = 50_000;
 
-/**
- * A table as C arrays, in as many pieces as SPIN's longest declaration demands, and a macro `t_name(cell)` that reads
- * them.
- */
-function tableInC({ name, data }: CompositionTable): { readonly pieces: readonly string[]; readonly macro: string } {
+/** A table as C arrays, in as many pieces as SPIN's longest declaration demands, and a function `t_name` that reads them. */
+function tableInC({ name, data }: CompositionTable): string[] {
   const widest = Math.max(1, ...Array.from(data, (value) => String(value).length)) + 1;
   const cells = Math.max(1, Math.floor(longestDeclaration / widest));
   const pieces: string[] = [];
@@ -105,12 +102,9 @@ function tableInC({ name, data }: CompositionTable): { readonly pieces: readonly
     );
   }
   const read = pieces
-    .map((_piece, place) => (place === 0 ? `t_${name}_0[(i)]` : `t_${name}_${place}[(i) - ${place * cells}]`))
-    .reduceRight(
-      (rest, piece, place) => (rest === '' ? piece : `(i) < ${(place + 1) * cells} ? ${piece} : ${rest}`),
-      '',
-    );
-  return { pieces, macro: `#define t_${name}(i) (${read})` };
+    .map((_piece, place) => (place === 0 ? `t_${name}_0[i]` : `t_${name}_${place}[i - ${place * cells}]`))
+    .reduceRight((rest, piece, place) => (rest === '' ? piece : `i < ${(place + 1) * cells} ? ${piece} : ${rest}`), '');
+  return [...pieces, `c_decl { static inline int t_${name}(int i) { return ${read}; } }`];
 }
 
 /**
@@ -124,7 +118,6 @@ function tableInC({ name, data }: CompositionTable): { readonly pieces: readonly
  */
 export function toPromela(composition: ParsedComposition): string {
   const { name, variables, tables, constants } = composition.source;
-  const written = tables.map(tableInC);
   const known = new Set(variables.map((variable) => variable.name));
   const inState = (expression: Expression): string =>
     toC(composition, expression, (one) => (known.has(one) ? `now.${one}` : String(constants[one])));
@@ -135,11 +128,8 @@ export function toPromela(composition: ParsedComposition): string {
   });
   return [
     `/* ${name}: one process, one d_step a step, tables as arrays. */`,
-    ...written.flatMap(({ pieces }) => pieces),
-    // A declaration in front: SPIN takes a block of macros alone for an empty one.
-    `c_decl {\n  typedef int t_cell;`,
-    ...written.map(({ macro }) => macro),
-    `}`,
+    ...tables.flatMap(tableInC),
+    `hidden byte holds = 1; /* whether the step at hand keeps what it is judged by */`,
     ...variables.map(({ name: variable, max, initial }) => `${promelaType(max)} ${variable} = ${initial};`),
     ``,
     `active proctype system() {`,

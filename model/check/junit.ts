@@ -1,6 +1,6 @@
 /** A report as JUnit XML, which build servers show as tests. */
 import { scenarioText } from '../counterexample.ts';
-import type { CheckReport } from './report.ts';
+import { verdictsOf, type CheckReport } from './report.ts';
 
 function escape(text: string): string {
   const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -11,6 +11,7 @@ interface Case {
   readonly name: string;
   readonly failure: string | null;
   readonly details: string;
+  readonly skipped?: boolean;
 }
 
 function suite(name: string, durationMs: number, cases: readonly Case[]): string {
@@ -20,6 +21,7 @@ function suite(name: string, durationMs: number, cases: readonly Case[]): string
     `  <testsuite name="${escape(name)}" tests="${cases.length}" failures="${failures}" time="${time}">`,
     ...cases.map((one) => {
       const opening = `    <testcase classname="${escape(name)}" name="${escape(one.name)}"`;
+      if (one.skipped === true) return `${opening}>\n      <skipped/>\n    </testcase>`;
       if (one.failure === null) return `${opening}/>`;
       return `${opening}>\n      <failure message="${escape(one.failure)}">${escape(one.details)}</failure>\n    </testcase>`;
     }),
@@ -33,12 +35,13 @@ export function renderJunit(report: CheckReport): string {
     suite(
       `level ${level}: ${name}`,
       durationMs,
-      report.properties
-        .filter((property) => property.level === level)
-        .map(({ id, says, holds, witnesses, counterexample }) => ({
+      [...verdictsOf(report.properties)]
+        .filter(([property]) => property.level === level)
+        .map(([{ id, says, counterexample }, verdict]) => ({
           name: `${id}: ${says}`,
-          failure: holds && witnesses > 0 ? null : holds ? 'never put to the test: witnesses 0' : 'violated',
+          failure: verdict === 'violated' || verdict === 'untested' ? verdict : null,
           details: counterexample === null ? says : scenarioText(counterexample),
+          skipped: verdict === 'not reached',
         })),
     ),
   );

@@ -1,5 +1,5 @@
 /** The test to paste for any counterexample of a check. */
-import { compositionTest } from '../composition-replay.ts';
+import { compositionTest, variantNames } from '../composition-replay.ts';
 import { scenarioTest } from '../counterexample.ts';
 import type { Counterexample } from '../property.ts';
 
@@ -9,19 +9,11 @@ export interface ModuleSource {
   readonly path: string;
 }
 
-/** Properties that the watcher of level 1 demands, by what the expression of their system begins with. */
-const propertiesOf: readonly (readonly [system: string, imports: string, properties: string])[] = [
-  ['observedSystem(', 'observedProperties, observedSystem', 'observedProperties'],
-  ['sandboxSystem(', 'sandboxPropertiesOf, sandboxSystem', 'sandboxPropertiesOf()'],
+/** Which names a system's expression and its properties need, by what the expression begins with. */
+const sources: readonly (readonly [system: string, names: readonly string[], properties: string])[] = [
+  ['observedSystem(', ['observedProperties', 'observedSystem'], 'observedProperties'],
+  ['sandboxSystem(', ['sandboxPropertiesOf', 'sandboxSystem'], 'sandboxPropertiesOf'],
 ];
-
-/** What a variant of the machine in an expression needs. */
-function variantImports(system: string): string {
-  return ['withoutGuard', 'mutantMachine']
-    .filter((name) => system.includes(`${name}(`))
-    .map((name) => `, ${name}`)
-    .join('');
-}
 
 /**
  * A Jest test that fails as long as the property is violated along this path; `null` for a counterexample that is no
@@ -31,20 +23,21 @@ export function pasteableTest(counterexample: Counterexample, module: ModuleSour
   const { system, steps } = counterexample;
   if (module !== null) {
     return scenarioTest(counterexample, {
-      imports: [`import { moduleSystem } from 'vmchart/model';`, `import check from '${module.path}';`],
+      names: ['moduleSystem'],
+      imports: [`import check from '${module.path}';`],
       system: 'moduleSystem(check)',
       properties: 'check.properties',
     });
   }
   if (system === null || steps.length === 0) return null;
   if (system.startsWith('composedSystem(')) return compositionTest(counterexample);
-  const source = propertiesOf.find(([start]) => system.startsWith(start));
+  const source = sources.find(([start]) => system.startsWith(start));
   if (source === undefined) return null;
-  const [, imports, properties] = source;
-  const own = properties === 'sandboxPropertiesOf()' ? machineOf(system) : null;
+  const [, names, properties] = source;
   return scenarioTest(counterexample, {
-    imports: [`import { ${imports}${variantImports(system)} } from 'vmchart/model';`],
-    properties: own === null ? properties : `sandboxPropertiesOf(${own})`,
+    names: [...names, ...variantNames(system)],
+    imports: [],
+    properties: properties === 'sandboxPropertiesOf' ? `sandboxPropertiesOf(${machineOf(system) ?? ''})` : properties,
   });
 }
 

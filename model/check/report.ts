@@ -63,6 +63,25 @@ export function pathLines(counterexample: Counterexample | null): readonly strin
   return counterexample?.steps.map(({ by, what, state }) => `${by}: ${what} → ${state}`) ?? [];
 }
 
+/** What can be said of a property. */
+export type PropertyVerdict = 'kept' | 'violated' | 'untested' | 'not reached';
+
+/**
+ * The verdict on each property.
+ *
+ * `untested` is a property whose premise was never true, or a `sometimes` that never happened: a failure. `not
+ * reached` is one that a search which stopped at a violation had not come to.
+ */
+export function verdictsOf(properties: readonly PropertyResult[]): ReadonlyMap<PropertyResult, PropertyVerdict> {
+  const stopped = new Set(properties.filter(({ counterexample }) => counterexample !== null).map(({ level }) => level));
+  const verdict = ({ holds, witnesses, counterexample, level }: PropertyResult): PropertyVerdict => {
+    if (counterexample !== null || (!holds && witnesses > 0)) return 'violated';
+    if (witnesses > 0) return 'kept';
+    return stopped.has(level) ? 'not reached' : 'untested';
+  };
+  return new Map(properties.map((property) => [property, verdict(property)]));
+}
+
 /**
  * Everything in a report that must not be: a violated property, one without a witness, a cell that differs or was not
  * tested, a mutant that survived.
@@ -72,22 +91,16 @@ export function failuresOf({
   mutants,
   table,
 }: Pick<CheckReport, 'properties' | 'mutants' | 'table'>): readonly string[] {
-  const where = (level: number): string => `level ${level}`;
-  // A search stops at the first violation: what it had not come to is neither tested nor untested.
-  const stopped = new Set(properties.filter(({ counterexample }) => counterexample !== null).map(({ level }) => level));
   return [
-    ...properties
-      .filter(({ counterexample, holds, witnesses }) => counterexample !== null || (!holds && witnesses > 0))
-      .map(({ id, level, says }) => `${id} is violated (${where(level)}): ${says}`),
-    ...properties
-      .filter(
-        ({ counterexample, witnesses, level }) => counterexample === null && witnesses === 0 && !stopped.has(level),
-      )
-      .map(({ id, level, kind }) =>
+    ...[...verdictsOf(properties)].flatMap(([{ id, level, says, kind }, verdict]) => {
+      if (verdict === 'violated') return [`${id} is violated (level ${level}): ${says}`];
+      if (verdict !== 'untested') return [];
+      return [
         kind === 'sometimes'
-          ? `${id} never happens (${where(level)})`
-          : `${id} was never put to the test (${where(level)}): witnesses 0`,
-      ),
+          ? `${id} never happens (level ${level})`
+          : `${id} was never put to the test (level ${level}): witnesses 0`,
+      ];
+    }),
     ...table
       .filter(({ holds }) => !holds)
       .map(({ state, event, condition, expected, found }) => {

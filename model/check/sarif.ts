@@ -1,6 +1,6 @@
 /** A report as SARIF 2.1.0, which code hosts show as findings. */
 import { scenarioText } from '../counterexample.ts';
-import type { CheckReport } from './report.ts';
+import { verdictsOf, type CheckReport } from './report.ts';
 
 /** Options of {@link renderSarif}. */
 export interface SarifOptions {
@@ -15,9 +15,9 @@ interface Finding {
 }
 
 function findings(report: CheckReport): Finding[] {
-  const properties = report.properties
-    .filter(({ holds, witnesses }) => !holds || witnesses === 0)
-    .map(({ id, says, counterexample }) => ({
+  const properties = [...verdictsOf(report.properties)]
+    .filter(([, verdict]) => verdict === 'violated' || verdict === 'untested')
+    .map(([{ id, says, counterexample }]) => ({
       ruleId: id,
       text: counterexample === null ? `${says} It was never put to the test.` : scenarioText(counterexample),
     }));

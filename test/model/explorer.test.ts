@@ -134,6 +134,7 @@ describe('the explorer', () => {
   test('the pasted test names the property, replays the events and judges them', () => {
     const { violation } = explore(doorSystem, { properties: [neverByForce] });
     const text = scenarioTest(violation!, {
+      names: [],
       imports: [`import { doorProperties, doorSystem } from './door.ts';`],
       system: 'doorSystem',
       properties: 'doorProperties',

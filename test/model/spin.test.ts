@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { composedSystem } from '../../model/composed/composed-system.ts';
 import { parseComposition } from '../../model/composition.ts';
 import { exploreProduct } from '../../model/product.ts';
+import { mutantMachine } from '../../model/sandbox/mutants.ts';
 import { toPromela } from '../../model/promela.ts';
 import { hasSpin, spin } from './helpers/spin.ts';
 import { twoPhaseCommit } from './helpers/two-phase-commit.ts';
@@ -45,3 +47,23 @@ testWithSpin('SPIN judges steps, too', () => {
   });
   expect(spin(toPromela(composition)).errors).toBe(1);
 });
+
+testWithSpin(
+  'SPIN finds as many states of the composed system, and no violation',
+  () => {
+    const composition = parseComposition(composedSystem());
+    const theirs = spin(toPromela(composition));
+    expect(theirs).toMatchObject({ errors: 0, states: exploreProduct(composition).states });
+  },
+  120_000,
+);
+
+testWithSpin.each(['STATE-5', 'STATE-12', 'fresh-token-per-try'])(
+  'SPIN finds a violation without %s, too',
+  (id) => {
+    const composition = parseComposition(composedSystem({ machine: mutantMachine(id), crashes: 1, faults: 0 }));
+    expect(exploreProduct(composition).violation).not.toBeNull();
+    expect(spin(toPromela(composition)).errors).toBe(1);
+  },
+  120_000,
+);
