@@ -93,12 +93,14 @@ export function createNamespacedProcesses(
     check ??= setInterval(() => {
       if (!gate.closed) wakeWrappers();
     }, wrapperCheckMs).unref();
-    wrapper.once('exit', () => {
+    const gone = (): void => {
       wrappers.delete(wrapper);
       if (wrappers.size > 0 || check === null) return;
       clearInterval(check);
       check = null;
-    });
+    };
+    wrapper.once('exit', gone);
+    wrapper.once('error', gone);
   };
 
   /** An open file with the launch script and no name. */
@@ -210,9 +212,14 @@ export function createNamespacedProcesses(
       if (check !== null) clearInterval(check);
       const vm = await namespace?.catch(() => null);
       live = null;
-      // A stopped wrapper would never take its ended program off the kernel's hands, and the namespace could not end.
-      for (const wrapper of wrappers) wrapper.kill('SIGKILL');
-      await vm?.end();
+      const ending = vm?.end();
+      // Wrappers take their ended programs off the kernel's hands; the namespaces end after that. A stopped one has
+      // to be woken first, perhaps again. Killed ones would leave that to the host's first process and its leisure.
+      for (let tries = 0; wrappers.size > 0; tries += 1) {
+        for (const wrapper of wrappers) wrapper.kill(tries < 100 ? 'SIGCONT' : 'SIGKILL');
+        await delay(10);
+      }
+      await ending;
       await Promise.allSettled(launching);
     },
   };
