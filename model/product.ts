@@ -8,7 +8,7 @@ import { compileComposition, type CompiledComposition } from './composition-code
 import { initialComposition, stepsFrom, type CompositionState } from './composition-interpreter.ts';
 import type { ParsedComposition } from './composition.ts';
 import { ModelError } from './model-error.ts';
-import { backwards, reversed } from './backwards.ts';
+import { backwards } from './backwards.ts';
 import { EdgeList, StateStore } from './state-store.ts';
 import type { Counterexample, PropertyResult, ScenarioStep } from './property.ts';
 
@@ -92,9 +92,8 @@ export function exploreProduct(composition: ParsedComposition, options: ProductO
   let stuck: { property: number; state: number } | null = null;
   if (edges !== null && complete) {
     edges.begin(store.count);
-    const graph = reversed(store.count, edges);
     for (const [bit, property] of reachable.entries()) {
-      const found = backwards(store.count, graph, (state) => (goals(store.states, state * words) & (1 << bit)) !== 0);
+      const found = backwards(store.count, edges, (state) => (goals(store.states, state * words) & (1 << bit)) !== 0);
       findings.witnesses[property] = found.goals;
       if (found.stuck >= 0 && stuck === null) stuck = { property, state: found.stuck };
     }
