@@ -112,7 +112,7 @@ export default defineCheck({
       requirement: null,
       says: 'A lease wakes a VM that sleeps.',
       check: (snapshot, step) =>
-        step?.action.label === 'LEASE' && isHeld(snapshot) === false && vmOf(snapshot).context.call?.kind === 'resume',
+        step?.action.label === 'LEASE' && !isHeld(snapshot) && vmOf(snapshot).context.call?.kind === 'resume',
     },
   ],
 });
