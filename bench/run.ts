@@ -17,6 +17,7 @@ const measurements: Readonly<Record<string, () => Promise<{ measure(): Promise<B
   streams: () => import('./streams.ts'),
   files: () => import('./files.ts'),
   execs: () => import('./execs.ts'),
+  model: () => import('./model.ts'),
 };
 
 const words = process.argv.slice(2);

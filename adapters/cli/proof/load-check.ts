@@ -17,7 +17,7 @@ export async function loadCheck(path: string): Promise<CheckModule> {
     exports = (await import(pathToFileURL(resolve(path)).href)) as Record<string, unknown>;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_MODULE_NOT_FOUND' && message.includes(resolve(path)))
+    if (code?.endsWith('MODULE_NOT_FOUND') && message.includes(resolve(path)))
       throw usageError(`There is no module ${path}.`);
     if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
       throw usageError(`Node cannot load ${path} as it is.`, ['Name the compiled JavaScript file.']);
