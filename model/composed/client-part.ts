@@ -1,19 +1,24 @@
 /** The lifecycle machine as a part of the composed system: its tables, and which column stands for which event. */
 import {
   commandTypes,
+  recordAfter,
+  sandboxMachine,
   substateOf,
   vmStates,
   type CallKind,
   type CommandType,
+  type Outcome,
   type SandboxEvent,
   type SandboxSnapshot,
 } from '../../machines/index.ts';
 import { compileMachine, type CompiledMachine } from '../compile.ts';
 import { ModelError } from '../model-error.ts';
-import { callKinds } from '../sandbox/events.ts';
+import type { MachineEffects } from '../machine-system.ts';
+import { callKinds, type SandboxAction } from '../sandbox/events.ts';
 import { answersOf, settlementsOf, startedCall, stateOf } from '../sandbox/steps.ts';
 import {
   restartLabel,
+  restoredFrom,
   sandboxSystem,
   type SandboxMachine,
   type SandboxStep,
@@ -55,6 +60,28 @@ function resultLabel(kind: CallKind, result: string, moment: string): string {
 }
 
 const momentNames = ['in time', 'too late'];
+
+/** Begins the label of a restart from the record that the end of a call left behind. */
+const afterEnd = 'the process dies with this on record: ';
+
+/**
+ * The restarts that the journal makes possible once a call has ended: the host records the end before the machine
+ * hears of it, where it is worth more than the intent.
+ */
+function restartsAfter(machine: SandboxMachine, snapshot: SandboxSnapshot, actions: readonly SandboxAction[]) {
+  return actions.flatMap((action) => {
+    const { output } = action.event as { output?: Outcome };
+    const { context } = snapshot;
+    if (output === undefined || context.call === null || output.op !== context.call.op) return [];
+    const record = recordAfter(context, output, 0);
+    if (record === null) return [];
+    return [
+      { action: { ...action, label: afterEnd + action.label }, after: restoredFrom(machine, record, context.policy) },
+    ];
+  });
+}
+
+const nothing: MachineEffects = { started: [], stopped: [], emitted: [] };
 
 /** Whether the composed system can bring an event about. */
 function occurs({ label }: { readonly label: string }, kept: boolean): boolean {
@@ -135,14 +162,26 @@ export interface ClientPart {
   readonly lateMatters: Int32Array;
   /** Where a life goes on that the journal holds as of a state; `-1` where nothing was written. */
   readonly restarts: Int32Array;
+  /** Column of the restart from the record of a call's end, by the column of that end; `-1` where none is written. */
+  readonly recordedEnds: Int32Array;
 }
 
 /** Compiles the lifecycle machine for the composed system. */
-export function clientPart({ machine, keptLaunches = false }: ClientPartOptions = {}): ClientPart {
+export function clientPart({ machine = sandboxMachine, keptLaunches = false }: ClientPartOptions = {}): ClientPart {
   const whole = sandboxSystem({ newLifeOnly: true }, machine);
+  const offered = (state: SandboxSnapshot) => whole.actions(state).filter((action) => occurs(action, keptLaunches));
   const system: SandboxSystem = {
     ...whole,
-    actions: (state) => whole.actions(state).filter((action) => occurs(action, keptLaunches)),
+    actions: (state) => {
+      const actions = offered(state);
+      return [...actions, ...restartsAfter(machine, state, actions).map(({ action }) => action)];
+    },
+    step: (before, action) => {
+      if (!action.label.startsWith(afterEnd)) return whole.step(before, action);
+      const ended = offered(before).filter(({ label }) => afterEnd + label === action.label);
+      const after = restartsAfter(machine, before, ended)[0]?.after ?? before;
+      return { before, action, after, effects: nothing };
+    },
   };
   const compiled = compileMachine(system, { name: 'client', derive, describe });
   const column = (label: string): number => compiled.actions.indexOf(label);
@@ -176,6 +215,7 @@ export function clientPart({ machine, keptLaunches = false }: ClientPartOptions 
         lateColumns.some((place) => place >= 0 && ![index, -1].includes(compiled.next[index * width + place] ?? -1)),
       ),
     ),
+    recordedEnds: Int32Array.from(compiled.actions, (label) => column(afterEnd + label)),
     restarts: Int32Array.from(compiled.states, (_state, index) => compiled.next[index * width + restart] ?? -1),
   };
 }

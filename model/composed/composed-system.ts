@@ -94,6 +94,7 @@ function tablesOf({ client, platform, bootstrap }: ComposedParts): CompositionTa
     ...Object.entries(compiled.derived).map(([fact, data]) => table(`step_${fact}`, [states, columns], data)),
     ...Object.entries(compiled.described).map(([fact, data]) => table(`client_${fact}`, [states], data)),
     table('restart', [states], client.restarts),
+    table('recordedEnd', [columns], client.recordedEnds),
     table('commandColumn', [callerCommands.length], client.commandColumns),
     table(
       'commandNumber',
@@ -158,9 +159,11 @@ function clientStep(forgetJournal: boolean, acting: 'caller1' | 'caller2' | null
   const journal = forgetJournal
     ? {}
     : {
-        // The intent is written before its call: a process that dies later finds it.
-        journal: 'if call > 0 then restart[next] else journal',
-        journalToken: 'if call > 0 then tokenAfter else journalToken',
+        // The intent is written before its call, an end worth more than it before the machine hears of it: a process
+        // that dies later finds what was written last.
+        journal:
+          'if call > 0 then restart[next] else (if recordedEnd[column] >= 0 then clientNext[client, recordedEnd[column]] else journal)',
+        journalToken: 'if call > 0 or recordedEnd[column] >= 0 then tokenAfter else journalToken',
       };
   return {
     let: {

@@ -8,6 +8,7 @@ import {
   substateOf,
   vmStates,
   type Answered,
+  type JournalRecord,
   type SandboxEvent,
   type SandboxInput,
   type SandboxPolicy,
@@ -80,12 +81,15 @@ export function startOf(machine: SandboxMachine, input: SandboxInput): SandboxSn
   return machine.resolveState({ value, context });
 }
 
-/** A life after its process died: the journal held what was written before the call in flight. */
-function restarted(machine: SandboxMachine, snapshot: SandboxSnapshot): SandboxSnapshot {
-  const record = recordOf(snapshot.context, 0);
+/** A life that goes on from its record. */
+export function restoredFrom(machine: SandboxMachine, record: JournalRecord, policy: SandboxPolicy): SandboxSnapshot {
   // The same clock: only where the life stands matters here, not how clocks of two processes compare.
-  const { policy } = snapshot.context;
   return startOf(machine, { ...restore(record, { at: 0, wallMs: 0 }), policy });
+}
+
+/** A life after its process died: the journal held what was written before the call in flight. */
+function restarted(machine: SandboxMachine, { context }: SandboxSnapshot): SandboxSnapshot {
+  return restoredFrom(machine, recordOf(context, 0), context.policy);
 }
 
 /** The lifecycle machine as a system: every command, every ending of a call, every report, and restarts. */
