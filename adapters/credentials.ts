@@ -1,7 +1,6 @@
 /** Where AWS credentials come from: given, environment, shared profile files, or the default chain. */
 import type { Credentials, CredentialsProvider } from '../effects/index.ts';
 import { VmchartError } from '../effects/errors.ts';
-import { readProfile } from './shared-profile.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -59,7 +58,7 @@ export function profileCredentials(options: ProfileOptions = {}): CredentialsPro
   return {
     async resolve() {
       const profile = options.profile ?? (environment['AWS_PROFILE'] || 'default');
-      const found = await readProfile(profile, environment);
+      const found = await (await import('./shared-profile.ts')).readProfile(profile, environment);
       if (found.credentials !== null) return found.credentials;
       throw missing(
         found.exists
@@ -140,7 +139,7 @@ export function defaultCredentials(
     async resolve(signal) {
       const given = options.profile === undefined ? fromEnvironment(environment) : null;
       if (given !== null) return given;
-      const { credentials } = await readProfile(chosen || 'default', environment);
+      const { credentials } = await (await import('./shared-profile.ts')).readProfile(chosen || 'default', environment);
       return credentials ?? chain.resolve(signal);
     },
   };

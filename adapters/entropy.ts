@@ -1,10 +1,18 @@
 /** Randomness: the operating system's, and a seeded sequence for tests. */
-import { randomFillSync } from 'node:crypto';
 import type { Entropy } from '../effects/index.ts';
+
+/** The most that the Web's source of randomness fills at once, in bytes. */
+const quotaBytes = 65_536;
 
 /** The operating system's cryptographic pool. */
 export function systemEntropy(): Entropy {
-  return { fill: (bytes) => void randomFillSync(bytes) };
+  return {
+    fill(bytes) {
+      for (let from = 0; from < bytes.length; from += quotaBytes) {
+        crypto.getRandomValues(bytes.subarray(from, from + quotaBytes));
+      }
+    },
+  };
 }
 
 /** A repeatable sequence (xorshift32). For tests only: nothing drawn from it is a secret. */

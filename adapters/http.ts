@@ -1,10 +1,6 @@
-/** HTTP by `got`, loaded on the first request. */
-import { Readable } from 'node:stream';
-import type { Got, Request as GotStream, Response } from 'got';
-import { VmchartError } from '../effects/errors.ts';
-import type { Http, HttpBody, HttpRequest, HttpResponse, HttpStream } from '../effects/index.ts';
-import type { AgentOptions, Agents } from './http-agents.ts';
-import { toTransportError } from './http-errors.ts';
+/** The HTTP port by `got`, loaded on the first request. */
+import type { Http } from '../effects/index.ts';
+import type { AgentOptions } from './http-agents.ts';
 
 /** Settings of {@link gotHttp}. */
 export interface GotHttpOptions extends AgentOptions {
@@ -12,84 +8,6 @@ export interface GotHttpOptions extends AgentOptions {
   readonly connectTimeoutMs?: number;
   /** The largest answer that {@link Http.send} keeps in memory, in bytes. 64 MiB by default. */
   readonly maxBufferedBytes?: number;
-}
-
-const defaultConnectTimeoutMs = 10_000;
-const defaultMaxBufferedBytes = 64 * 1024 * 1024;
-
-/** Names in lower case, repeated headers joined. */
-function headersOf(response: Response): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return headers;
-}
-
-/** What is loaded on the first request. */
-interface Tools {
-  readonly got: Got;
-  readonly agents: Agents;
-}
-
-/** The time limits of one exchange, where it has any. */
-function limits(request: HttpRequest): { request?: number; socket?: number } {
-  return {
-    ...(request.timeoutMs === undefined ? {} : { request: request.timeoutMs }),
-    ...(request.idleTimeoutMs === undefined ? {} : { socket: request.idleTimeoutMs }),
-  };
-}
-
-/** What a caller gets to see: its own abort and its own body's error as they were, everything else as `Transport`. */
-function failureOf(error: unknown, request: HttpRequest, source: BodySource): unknown {
-  if (request.signal?.aborted === true) return request.signal.reason;
-  return source.failure ?? toTransportError(error, request);
-}
-
-function tooLarge(request: HttpRequest, limit: number, head: Response | undefined): VmchartError {
-  return new VmchartError('Platform', `${request.method} was answered with more than ${limit} bytes.`, {
-    reason: 'answer-too-large',
-    status: head?.statusCode ?? null,
-  });
-}
-
-function isIterable(body: HttpBody): body is AsyncIterable<Uint8Array> {
-  return typeof body === 'object' && Symbol.asyncIterator in body;
-}
-
-/**
- * Ends the exchange when the signal aborts. Not handed to `got`, which would listen on for the life of the signal:
- * a wait polls many times under one.
- */
-function abortable(stream: GotStream, signal: AbortSignal | undefined): void {
-  if (signal === undefined) return;
-  const abort = () => void stream.destroy(signal.reason as Error);
-  const forget = () => signal.removeEventListener('abort', abort);
-  signal.addEventListener('abort', abort, { once: true });
-  stream.once('end', forget);
-  stream.once('close', forget);
-}
-
-/** Remembers the error of a body's own source, which is the caller's and no failure of the connection. */
-interface BodySource {
-  failure?: unknown;
-}
-
-/** A body in the form that `got` sends as it is: text, bytes, or a stream that is pulled as the socket drains. */
-function sendable(body: HttpBody, source: BodySource): string | Uint8Array | Readable {
-  if (typeof body === 'string' || body instanceof Uint8Array) return body;
-  const chunks = isIterable(body) ? body : body();
-  return Readable.from(
-    (async function* watched() {
-      try {
-        yield* chunks;
-      } catch (error) {
-        source.failure = error;
-        throw error;
-      }
-    })(),
-    { objectMode: false },
-  );
 }
 
 /**
@@ -100,110 +18,28 @@ function sendable(body: HttpBody, source: BodySource): string | Uint8Array | Rea
  * const http = gotHttp({ certificateAuthority: await readFile('corporate-ca.pem') });
  */
 export function gotHttp(options: GotHttpOptions = {}): Http {
-  const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
-  const maxBufferedBytes = options.maxBufferedBytes ?? defaultMaxBufferedBytes;
-  let loading: Promise<Tools> | undefined;
-
+  let loading: Promise<Http> | undefined;
   const load = async () => {
-    loading ??= Promise.all([
-      import('got'),
-      import('./http-agents.ts').then(({ agentsFor }) => agentsFor(options)),
-    ]).then(
-      ([{ got }, agents]) => ({
-        agents,
-        got: got.extend({
-          retry: { limit: 0 },
-          throwHttpErrors: false,
-          followRedirect: false,
-          decompress: false,
-          agent: agents.shared,
-          timeout: { lookup: connectTimeoutMs, connect: connectTimeoutMs, secureConnect: connectTimeoutMs },
-          headers: { 'user-agent': undefined },
-        }),
-      }),
-      (error: unknown) => {
+    loading ??= import('./http-exchange.ts')
+      .then(async ({ loadHttp }) => loadHttp(options))
+      .catch((error: unknown) => {
         loading = undefined;
         throw error;
-      },
-    );
+      });
     return loading;
   };
-
-  /** Starts an exchange. Nothing is awaited between the start and the caller's listeners. */
-  const begin = (request: HttpRequest, { got, agents }: Tools, source: BodySource): GotStream => {
-    const stream = got.stream(request.url, {
-      method: request.method,
-      headers: request.headers,
-      ...agents.choose(request.url, request.freshConnection === true),
-      ...(request.body === undefined ? {} : { body: sendable(request.body, source) }),
-      ...(request.timeoutMs === undefined && request.idleTimeoutMs === undefined ? {} : { timeout: limits(request) }),
-    });
-    abortable(stream, request.signal);
-    // Without a body nothing ends the writable side of a POST.
-    if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD') stream.end();
-    return stream;
-  };
-
   return {
-    async send(request): Promise<HttpResponse> {
+    async send(request) {
       request.signal?.throwIfAborted();
-      const tools = await load();
-      return new Promise((resolve, reject) => {
-        const source: BodySource = {};
-        const stream = begin(request, tools, source);
-        const chunks: Uint8Array[] = [];
-        let size = 0;
-        let head: Response | undefined;
-        stream.once('response', (response: Response) => {
-          head = response;
-        });
-        // Listening costs half of what iterating would, and small answers are what this is for.
-        stream.on('data', (chunk: Uint8Array) => {
-          size += chunk.length;
-          chunks.push(chunk);
-          if (size <= maxBufferedBytes) return;
-          reject(tooLarge(request, maxBufferedBytes, head));
-          stream.destroy();
-        });
-        stream.once('end', () => {
-          if (head !== undefined)
-            resolve({ status: head.statusCode, headers: headersOf(head), body: Buffer.concat(chunks) });
-        });
-        stream.on('error', (error) => {
-          reject(failureOf(error, request, source));
-        });
-      });
+      return (await load()).send(request);
     },
-
-    async openStream(request): Promise<HttpStream> {
+    async openStream(request) {
       request.signal?.throwIfAborted();
-      const tools = await load();
-      const source: BodySource = {};
-      const stream = begin(request, tools, source);
-      const response = await new Promise<Response>((resolve, reject) => {
-        stream.once('response', resolve);
-        // An error that comes later, while nobody reads, is kept by the stream and thrown to the next reader.
-        stream.on('error', (error) => {
-          reject(failureOf(error, request, source));
-        });
-      });
-      return {
-        status: response.statusCode,
-        headers: headersOf(response),
-        body: (async function* read() {
-          try {
-            yield* stream as AsyncIterable<Uint8Array>;
-          } catch (error) {
-            throw failureOf(error, request, source);
-          }
-        })(),
-        close: () => void stream.destroy(),
-      };
+      return (await load()).openStream(request);
     },
-
     close() {
       void loading?.then(
-        ({ agents }) => agents.close(),
+        (http) => http.close?.(),
         () => {},
       );
     },

@@ -1,37 +1,6 @@
 /** Signature Version 4 by the maintained package, loaded on the first call. */
-import { createHash, createHmac } from 'node:crypto';
-import type { SignatureV4 as SignatureV4Class } from '@aws-sdk/signature-v4';
+import type { SignatureV4 } from '@aws-sdk/signature-v4';
 import type { Credentials, Signer } from '../effects/index.ts';
-
-/** Hash of the shape that the signature package asks for, on the native implementation. */
-class Sha256 {
-  readonly #hash: ReturnType<typeof createHash> | ReturnType<typeof createHmac>;
-
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash =
-      secret === undefined
-        ? createHash('sha256')
-        : createHmac('sha256', typeof secret === 'string' ? secret : bytes(secret));
-  }
-
-  update(chunk: Uint8Array): void {
-    this.#hash.update(chunk);
-  }
-
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
-
-  reset(): void {
-    throw new Error('A signing hash is used once.');
-  }
-}
-
-function bytes(value: ArrayBuffer | ArrayBufferView): Uint8Array {
-  return ArrayBuffer.isView(value)
-    ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
-    : new Uint8Array(value);
-}
 
 /** Settings of {@link sigV4Signer}; the defaults are right for MicroVMs. */
 export interface SigV4Options {
@@ -52,23 +21,20 @@ const emptyHash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
  */
 export function sigV4Signer(options: SigV4Options = {}): Signer {
   const { service = 'lambda', contentHashHeader = true } = options;
-  let loading: Promise<typeof SignatureV4Class> | undefined;
+  let loading: Promise<typeof import('./signature.ts')> | undefined;
   const load = async () => {
-    loading ??= import('@aws-sdk/signature-v4').then(
-      (module) => module.SignatureV4,
-      (error: unknown) => {
-        loading = undefined;
-        throw error;
-      },
-    );
+    loading ??= import('./signature.ts').catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
     return loading;
   };
-  let latest: { readonly key: Credentials; readonly region: string; readonly signer: SignatureV4Class } | undefined;
+  let latest: { readonly key: Credentials; readonly region: string; readonly signer: SignatureV4 } | undefined;
 
   /** One signer for one identity, so that the derived signing key is found again. */
   const signerFor = async (credentials: Credentials, region: string) => {
+    const { Sha256, SignatureV4 } = await load();
     if (latest?.key !== credentials || latest.region !== region) {
-      const SignatureV4 = await load();
       const { accessKeyId, secretAccessKey, sessionToken } = credentials;
       const identity = { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
       const signer = new SignatureV4({
@@ -86,6 +52,7 @@ export function sigV4Signer(options: SigV4Options = {}): Signer {
   return {
     async sign(request, { region, credentials, atMs }) {
       const signer = await signerFor(credentials, region);
+      const { hashOf } = await load();
       const url = new URL(request.url);
       const query: Record<string, string | string[]> = {};
       for (const name of new Set(url.searchParams.keys())) {
@@ -94,8 +61,7 @@ export function sigV4Signer(options: SigV4Options = {}): Signer {
       }
       const headers: Record<string, string> = { ...request.headers, host: url.host };
       if (contentHashHeader) {
-        headers['x-amz-content-sha256'] =
-          request.body === undefined ? emptyHash : createHash('sha256').update(request.body).digest('hex');
+        headers['x-amz-content-sha256'] = request.body === undefined ? emptyHash : hashOf(request.body);
       }
       const signed = await signer.sign(
         {

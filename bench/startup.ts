@@ -31,12 +31,12 @@ export async function measure(): Promise<BenchTable> {
     about: 'Median of eleven fresh processes.',
     columns: ['what', 'ms'],
     rows: [
-      ["import 'vmchart'", middleOf(() => importAlone(at('../index.js')))],
+      ["import 'vmchart'", middleOf(() => importAlone(import.meta.resolve('vmchart')))],
       [
         "import '@aws-sdk/client-lambda-microvms'",
         middleOf(() => importAlone(import.meta.resolve('@aws-sdk/client-lambda-microvms'))),
       ],
-      ['vmchart --help, whole process', middleOf(() => wholeProcess(at('../adapters/cli/main.js'), '--help'))],
+      ['vmchart --help, whole process', middleOf(() => wholeProcess(at('../bundle/vmchart.js'), '--help'))],
       ['node -e 0, whole process', middleOf(() => wholeProcess('-e', '0'))],
     ],
   };

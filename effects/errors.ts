@@ -1,5 +1,5 @@
 /** The one error class of the library, and its tables (`client-behaviour.md` section 1). */
-import { inspect } from 'node:util';
+import { printed } from './printed.ts';
 import type { ErrorKind, ErrorRecord, RequirementId, WireKind } from '../machines/records.ts';
 import { errorKinds, wireKinds } from '../machines/records.ts';
 
@@ -145,7 +145,7 @@ export class VmchartError extends Error {
     return this.toRecord();
   }
 
-  [inspect.custom](): string {
+  [printed](): string {
     return `${this.stack ?? `${this.name}: ${this.message}`}\n  [${this.code}${this.reason === null ? '' : ` ${this.reason}`}]`;
   }
 }

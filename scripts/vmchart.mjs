@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const main = join(root, 'dist', 'adapters', 'cli', 'main.js');
+const main = join(root, 'dist', 'bundle', 'vmchart.js');
 const cache = join(root, 'node_modules', '.cache');
 const stamp = join(cache, 'vmchart.built');
 const lock = join(cache, 'vmchart.building');
@@ -55,7 +55,7 @@ if (stale()) {
   try {
     if (stale()) {
       const { build } = await import('./build.mjs');
-      const status = build();
+      const status = await build();
       if (status !== 0) {
         process.stderr.write('The sources do not compile; nothing was run.\n');
         process.exitCode = status;

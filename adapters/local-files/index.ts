@@ -1,14 +1,8 @@
 /** The local disk, as transfers of files and directories need it. */
-import { open } from 'node:fs/promises';
-import { VmchartError } from '../../effects/errors.ts';
-import type { LocalFile, LocalFiles } from '../../effects/index.ts';
-import { localFailure } from './local-failure.ts';
-import { saveFile } from './save-file.ts';
-
-const readBytes = 256 * 1024;
+import type { LocalFiles } from '../../effects/index.ts';
 
 /**
- * The local disk. What packs and unpacks archives is loaded when it is first needed.
+ * The local disk. Each part is loaded when it is first needed.
  *
  * @example
  * const session = new Session({ endpoint, agentToken, http, clock, localFiles: localFiles() });
@@ -16,8 +10,12 @@ const readBytes = 256 * 1024;
  */
 export function localFiles(): LocalFiles {
   return {
-    openFile,
-    saveFile,
+    async openFile(path) {
+      return await (await import('./open-file.ts')).openFile(path);
+    },
+    async saveFile(path, content) {
+      return await (await import('./save-file.ts')).saveFile(path, content);
+    },
     async openDirectory(path, options) {
       return await (await import('./pack.ts')).openDirectory(path, options);
     },
@@ -25,39 +23,4 @@ export function localFiles(): LocalFiles {
       return await (await import('./unpack.ts')).unpack(path, archive, options);
     },
   };
-}
-
-async function openFile(path: string): Promise<LocalFile> {
-  const what = `The file ${path} cannot be sent`;
-  try {
-    const file = await open(path);
-    try {
-      const stats = await file.stat();
-      if (!stats.isFile())
-        throw new VmchartError('InvalidArg', `${what}: it is no file.`, { reason: 'local-not-a-file' });
-      return { sizeBytes: stats.size, mode: stats.mode & 0o777, read: () => readFile(path, stats.size) };
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    throw localFailure(error, what);
-  }
-}
-
-/** Reads exactly the size that was announced: the length has gone out before the bytes. */
-async function* readFile(path: string, sizeBytes: number): AsyncGenerator<Uint8Array> {
-  const file = await open(path);
-  try {
-    for (let from = 0; from < sizeBytes;) {
-      const buffer = Buffer.allocUnsafe(Math.min(readBytes, sizeBytes - from));
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, from);
-      if (bytesRead === 0) {
-        throw new VmchartError('InvalidArg', `${path} became shorter while it was sent.`, { reason: 'local-changed' });
-      }
-      from += bytesRead;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
-  }
 }

@@ -21,7 +21,6 @@ import { reconcile } from './reconcile.ts';
 import type { Reconciliation } from './reconcile.ts';
 import { terminateAll } from './terminate-all.ts';
 import type { TerminateAllOptions, TerminateAllReport } from './terminate-all.ts';
-import { waitForImage } from './wait-for-image.ts';
 import type { WaitForImageOptions } from './wait-for-image.ts';
 import type { MicrovmImage, MicrovmSummary, PortSpecification, RunMicrovmRequest } from './wire.ts';
 
@@ -193,6 +192,7 @@ export class ControlPlane extends ImageOperations {
 
   /** Waits until an image can be launched; says why when it cannot. */
   async waitForImage(image: string, options: WaitForImageOptions = {}): Promise<MicrovmImage> {
+    const { waitForImage } = await import('./wait-for-image.ts');
     return waitForImage(this, image, options);
   }
 

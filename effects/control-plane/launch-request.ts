@@ -1,5 +1,5 @@
 /** From what a caller asks for to the body of `RunMicrovm` (`client-behaviour.md` 2.4 to 2.6). Pure. */
-import { inspect } from 'node:util';
+import { printed } from '../printed.ts';
 import { VmchartError } from '../errors.ts';
 import { egressPostureFor, managedConnectorArn } from './connectors.ts';
 import type { EgressPosture } from './connectors.ts';
@@ -86,7 +86,7 @@ function wireLogging(logging: LaunchLogging): WireLogging {
 
 /** Hides the payload from `util.inspect`; the body itself has to carry it. */
 function guarded(request: RunMicrovmRequest): RunMicrovmRequest {
-  return Object.defineProperty(request, inspect.custom, {
+  return Object.defineProperty(request, printed, {
     value: () => ({ ...request, runHookPayload: `[${utf8Length(request.runHookPayload ?? '')} bytes]` }),
   });
 }

@@ -1,5 +1,4 @@
 /** The facade over one MicroVM's life: the machine decides, this gives it a voice. */
-import { inspect, isDeepStrictEqual } from 'node:util';
 import { createActor } from 'xstate';
 import type { InspectionEvent, Observer } from 'xstate';
 import { sandboxEvents } from '../../machines/sandbox-events.ts';
@@ -18,6 +17,7 @@ import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
 import type { CreateMicrovmImageRequest, MicrovmImage } from '../control-plane/wire.ts';
 import { VmchartError, fromRecord, toVmchartError } from '../errors.ts';
 import type { Clock, Ports } from '../ports.ts';
+import { printed } from '../printed.ts';
 import { defaultAgentPort } from '../session/session.ts';
 import type { Session } from '../session/session.ts';
 import { adoptionInput } from './adoption.ts';
@@ -263,7 +263,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   async #launch(request: RunRequest, signal: AbortSignal | undefined): Promise<void> {
     const { launch } = this.context;
     const unresolved = this.substate === 'PENDING.unresolved' && launch !== null;
-    if (unresolved && isDeepStrictEqual(this.#lastRequest, request)) {
+    if (unresolved && (await import('node:util')).isDeepStrictEqual(this.#lastRequest, request)) {
       await this.#carryOutLaunch(launch, signal);
       return;
     }
@@ -455,7 +455,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     return { id, region: this.#ports.region, microvmId, lifecycle, substate, cause, reported };
   }
 
-  [inspect.custom](): string {
+  [printed](): string {
     return `Sandbox { id: '${this.id}', microvmId: ${this.microvmId ?? 'none'}, lifecycle: ${this.lifecycle} }`;
   }
 }

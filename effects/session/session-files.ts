@@ -8,7 +8,6 @@ import type { ArchiveOptions, LineRange, TransferOptions, UploadBody, UploadOpti
 import type { DirectoryReport, LocalFiles } from './local-files.ts';
 import type { RunResult } from './run-result.ts';
 import type { RunOptions } from './run-to-completion.ts';
-import { syncDir } from './sync-dir.ts';
 import type { SyncDirOptions, SyncReport } from './sync-dir.ts';
 import type { Transport } from './transport.ts';
 import type { UploadOwner } from './upload-owner.ts';
@@ -95,6 +94,7 @@ export abstract class SessionFiles {
   /** Makes a directory of the VM equal to a local one; only what differs is sent. */
   async syncDir(localDir: string, remoteDir: string, options: SyncDirOptions = {}): Promise<SyncReport> {
     const run = async (command: Command, more: RunOptions) => await this.run(command, more);
+    const { syncDir } = await import('./sync-dir.ts');
     const report = await syncDir(this.transport, this.#disk, run, localDir, remoteDir, options);
     await this.uploadOwner.handOver(remoteDir, 'directory', options.signal);
     return report;

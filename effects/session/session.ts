@@ -1,6 +1,7 @@
 /** The client of one VM's inside. It holds nothing worth keeping: two strings are enough to make it again. */
 import type { Clock, Http, HttpResponse } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
+import { printed } from '../printed.ts';
 import { bounded, checkedDurationMs } from './deadline.ts';
 import type { Command, StartOptions } from './exec-command.ts';
 import { ExecHandle } from './exec-handle.ts';
@@ -277,7 +278,7 @@ export class Session extends SessionFiles {
     return { endpoint: this.endpoint, port: this.port, egressPosture: this.egressPosture };
   }
 
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
+  [printed](): string {
     return `Session { endpoint: '${this.endpoint}', port: ${this.port}, egressPosture: '${this.egressPosture}' }`;
   }
 

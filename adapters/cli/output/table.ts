@@ -2,9 +2,13 @@
 
 /** How wide a text stands on a terminal: escape sequences take no room, wide letters take two places. */
 export function widthOf(text: string): number {
-  let width = 0;
   // eslint-disable-next-line no-control-regex
-  for (const { segment } of letters.segment(text.replaceAll(/\u001B\[[\d;]*m/g, ''))) {
+  const visible = text.replaceAll(/\u001B\[[\d;]*m/g, '');
+  // Plain text is the rule, and loading the tables of all the world's scripts takes longer than showing a page of help.
+  if (/^[\u0020-\u007E]*$/.test(visible)) return visible.length;
+  letters ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  let width = 0;
+  for (const { segment } of letters.segment(visible)) {
     width += /\p{Extended_Pictographic}|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFF00-\uFF60]/u.test(
       segment,
     )
@@ -14,7 +18,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-const letters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let letters: Intl.Segmenter | undefined;
 
 /** Fills a text up with spaces to a width. */
 export function pad(text: string, width: number, side: 'left' | 'right' = 'left'): string {

@@ -1,5 +1,5 @@
 /** A kept VM, taken up again by another process. */
-import { fileSecrets } from '../../secrets.ts';
+import { fileSecrets } from '../../file-secrets.ts';
 import { Sandbox } from '../../../effects/index.ts';
 import type { Journal, Secrets, Session } from '../../../effects/index.ts';
 import type { Target } from '../arguments/target.ts';
