@@ -1,6 +1,10 @@
 /** Signature Version 4 by the maintained package, loaded on the first call. */
 import type { SignatureV4 } from '@aws-sdk/signature-v4';
 import type { Credentials, Signer } from '../effects/index.ts';
+import type * as signatureTools from './signature.ts';
+
+/** What is loaded on the first call. */
+type SignatureTools = typeof signatureTools;
 
 /** Settings of {@link sigV4Signer}; the defaults are right for MicroVMs. */
 export interface SigV4Options {
@@ -21,7 +25,7 @@ const emptyHash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
  */
 export function sigV4Signer(options: SigV4Options = {}): Signer {
   const { service = 'lambda', contentHashHeader = true } = options;
-  let loading: Promise<typeof import('./signature.ts')> | undefined;
+  let loading: Promise<SignatureTools> | undefined;
   const load = async () => {
     loading ??= import('./signature.ts').catch((error: unknown) => {
       loading = undefined;
