@@ -46,8 +46,10 @@ async function bundle() {
   const modules = await rolldown({
     cwd: root,
     input: entries,
-    external: (name) => !/^[./]/.test(name),
+    external: (name) => !/^[./\0]|^@oxc-project\/runtime/.test(name),
     platform: 'node',
+    // The oldest Node.js that is supported has no `await using`.
+    transform: { target: 'node20.19' },
     plugins: [
       { name: 'imports', moduleParsed: ({ id, importedIds }) => void imports.set(id, importedIds) },
       {
