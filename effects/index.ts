@@ -83,15 +83,6 @@ export { posixExitCode, timedOutExitCode } from './session/run-result.ts';
 export type { ClientDeadline, RunResult } from './session/run-result.ts';
 export { completionPlan, defaultGraceMs, noDeadlineWaitMs } from './session/run-to-completion.ts';
 export type { CompletionPlan, RunOptions } from './session/run-to-completion.ts';
-export {
-  adaptiveExecPolling,
-  adaptiveReadyPolling,
-  doublingPolling,
-  fixedPolling,
-  referenceExecPolling,
-  referenceReadyPolling,
-} from './session/poll-schedule.ts';
-export type { PollSchedule } from './session/poll-schedule.ts';
 export { ControlPlane } from './control-plane/control-plane.ts';
 export type { ControlPlaneOptions, ListMicrovmsOptions, TerminateOutcome } from './control-plane/control-plane.ts';
 export type { CallOptions as ControlPlaneCallOptions } from './control-plane/caller.ts';
@@ -110,14 +101,17 @@ export {
   regionFromEnvironment,
 } from './control-plane/regions.ts';
 export {
+  adaptiveExecSchedule,
   adaptiveImageSchedule,
   adaptiveSchedule,
+  doublingSchedule,
   fixedSchedule,
   referenceDaemonSchedule,
+  referenceExecSchedule,
   referenceImageSchedule,
   referenceSchedule,
-} from './control-plane/schedule.ts';
-export type { Schedule } from './control-plane/schedule.ts';
+} from './schedule.ts';
+export type { Schedule } from './schedule.ts';
 export { waitForState } from './control-plane/wait.ts';
 export type { StateWait } from './control-plane/wait.ts';
 export {

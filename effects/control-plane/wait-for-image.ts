@@ -7,8 +7,8 @@ import { diagnoseFailedBuild } from './build-diagnosis.ts';
 import type { CallOptions } from './caller.ts';
 import { checkLabel } from './encode.ts';
 import type { ImageOperations } from './image-operations.ts';
-import { adaptiveImageSchedule } from './schedule.ts';
-import type { Schedule } from './schedule.ts';
+import { adaptiveImageSchedule } from '../schedule.ts';
+import type { Schedule } from '../schedule.ts';
 import { waitForState } from './wait.ts';
 import type { MicrovmImage, MicrovmImageBuild } from './wire.ts';
 

@@ -6,8 +6,8 @@ import type { Clock, Entropy } from '../ports.ts';
 import type { CallOptions } from './caller.ts';
 import { isGone } from './classify.ts';
 import { backoffMs, standardRetry } from './retry.ts';
-import { adaptiveSchedule } from './schedule.ts';
-import type { Schedule } from './schedule.ts';
+import { adaptiveSchedule } from '../schedule.ts';
+import type { Schedule } from '../schedule.ts';
 
 /** What a wait looks at, looks for, and how long. */
 export interface StateWait<T> {

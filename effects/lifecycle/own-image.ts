@@ -1,7 +1,7 @@
 /** The image that a sandbox built for itself: made, used by its launch, and taken along by its teardown when asked. */
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { defaultLogGroup } from '../control-plane/images.ts';
-import type { Schedule } from '../control-plane/schedule.ts';
+import type { Schedule } from '../schedule.ts';
 import type { CreateMicrovmImageRequest, MicrovmImage } from '../control-plane/wire.ts';
 import type { TeardownReport, TerminateOptions } from './teardown.ts';
 

@@ -298,16 +298,11 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   async #reachDaemon(timeoutMs: number | undefined, signal: AbortSignal | undefined): Promise<Session> {
     const session = this.#openSession();
     await session.waitUntilReady({
-      poll: this.#daemonPoll(),
+      poll: this.schedules.daemon,
       signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
     return this.#stillRunning(session);
-  }
-
-  #daemonPoll() {
-    const schedule = this.schedules.daemon;
-    return { delayMs: (attempt: number, elapsedMs = 0) => schedule(attempt, elapsedMs) };
   }
 
   /** A launch or resume that lost against a terminate must not hand out a session (2.15). */

@@ -5,8 +5,8 @@ import {
   referenceDaemonSchedule,
   referenceImageSchedule,
   referenceSchedule,
-} from '../control-plane/schedule.ts';
-import type { Schedule } from '../control-plane/schedule.ts';
+} from '../schedule.ts';
+import type { Schedule } from '../schedule.ts';
 
 /** The schedules of one sandbox's waits. */
 export interface Schedules {

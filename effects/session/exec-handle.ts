@@ -8,8 +8,8 @@ import type { ExecResult } from './exec-result.ts';
 import { bareResult, decodeExecResult } from './exec-result.ts';
 import type { OutputFlow, StreamEnd, StreamOptions } from './output-stream.ts';
 import { OutputStream } from './output-stream.ts';
-import type { PollSchedule } from './poll-schedule.ts';
-import { adaptiveExecPolling } from './poll-schedule.ts';
+import type { Schedule } from '../schedule.ts';
+import { adaptiveExecSchedule } from '../schedule.ts';
 import type { SplitOptions } from './split-output.ts';
 import { SplitOutput } from './split-output.ts';
 import type { Transport } from './transport.ts';
@@ -34,7 +34,7 @@ export interface WaitOptions extends CallOptions {
   readonly waitMs?: number;
   /** Sends one kill when the wait elapses, and says in the error how it went. Default `false`. */
   readonly killOnTimeout?: boolean;
-  readonly poll?: PollSchedule;
+  readonly poll?: Schedule;
 }
 
 /** The client stopped waiting; the command is untouched unless a kill was asked for (FC-074). */
@@ -68,16 +68,16 @@ export interface StdinReceipt {
 export class ExecHandle {
   readonly execId: string;
   readonly transport: Transport;
-  readonly #poll: PollSchedule;
+  readonly #poll: Schedule;
 
-  constructor(transport: Transport, execId: string, poll: PollSchedule = adaptiveExecPolling) {
+  constructor(transport: Transport, execId: string, poll: Schedule = adaptiveExecSchedule) {
     this.transport = transport;
     this.execId = execId;
     this.#poll = poll;
   }
 
   /** The schedule of waits that are given none. */
-  get defaultPolling(): PollSchedule {
+  get defaultPolling(): Schedule {
     return this.#poll;
   }
 
@@ -184,6 +184,8 @@ export class ExecHandle {
    */
   async waitWithin(countdown: Countdown, options: Omit<WaitOptions, 'waitMs'> = {}): Promise<ExecResult> {
     const schedule = options.poll ?? this.#poll;
+    const { clock } = this.transport;
+    const startedAt = clock.now();
     let phase = 'unknown';
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -198,7 +200,7 @@ export class ExecHandle {
         const kill = options.killOnTimeout === true ? await this.tryKill(options) : null;
         throw new ExecWaitTimeout(this.execId, countdown.limitMs, phase, kill);
       }
-      const sleepMs = schedule.delayMs(attempt);
+      const sleepMs = schedule(attempt, clock.now() - startedAt);
       await this.transport.sleep(this.transport.pause.paused ? sleepMs : Math.min(sleepMs, leftMs), options.signal);
     }
   }

@@ -3,8 +3,8 @@ import { VmchartError } from '../errors.ts';
 import { checkedDurationMs } from './deadline.ts';
 import { isArray, isBoolean, isNumber, isObject, isString, objectIn, optional, required } from './decode.ts';
 import type { JsonObject } from './decode.ts';
-import type { PollSchedule } from './poll-schedule.ts';
-import { adaptiveReadyPolling } from './poll-schedule.ts';
+import type { Schedule } from '../schedule.ts';
+import { adaptiveSchedule } from '../schedule.ts';
 import type { Transport } from './transport.ts';
 
 /** How a workload's hook handler ended. */
@@ -77,7 +77,7 @@ export async function readHealth(transport: Transport, signal?: AbortSignal): Pr
 export interface ReadyOptions {
   /** Default 120 s. */
   readonly timeoutMs?: number;
-  readonly poll?: PollSchedule;
+  readonly poll?: Schedule;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -94,9 +94,9 @@ export const defaultReadyTimeoutMs = 120_000;
  */
 export async function waitUntilReady(transport: Transport, options: ReadyOptions = {}): Promise<Health> {
   const timeoutMs = checkedDurationMs('timeoutMs', options.timeoutMs ?? defaultReadyTimeoutMs);
-  const poll = options.poll ?? adaptiveReadyPolling;
+  const poll = options.poll ?? adaptiveSchedule;
   const { clock } = transport;
-  const deadline = clock.now() + timeoutMs;
+  const startedAt = clock.now();
   let lastError: VmchartError | null = null;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -106,7 +106,8 @@ export async function waitUntilReady(transport: Transport, options: ReadyOptions
       if (!VmchartError.is(error) || !error.retryable) throw error;
       lastError = error;
     }
-    const leftMs = deadline - clock.now();
+    const elapsedMs = clock.now() - startedAt;
+    const leftMs = timeoutMs - elapsedMs;
     if (leftMs <= 0) {
       const last = lastError === null ? '' : ` (last error: ${lastError.message})`;
       throw new VmchartError('Timeout', `The daemon was not bootstrapped within ${timeoutMs / 1000} s${last}.`, {
@@ -115,7 +116,7 @@ export async function waitUntilReady(transport: Transport, options: ReadyOptions
         suggestions: ['The VM is still running and billing: wait again, or terminate it.'],
       });
     }
-    await transport.sleep(Math.min(poll.delayMs(attempt), leftMs), options.signal);
+    await transport.sleep(Math.min(poll(attempt, elapsedMs), leftMs), options.signal);
   }
 }
 

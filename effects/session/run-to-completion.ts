@@ -14,7 +14,7 @@ import type { ExecResult } from './exec-result.ts';
 import { bareResult } from './exec-result.ts';
 import type { OutputFlow, StreamOptions } from './output-stream.ts';
 import { OutputCapture } from './output-text.ts';
-import type { PollSchedule } from './poll-schedule.ts';
+import type { Schedule } from '../schedule.ts';
 import type { RunResult } from './run-result.ts';
 import { runResult } from './run-result.ts';
 import { startExec } from './start-exec.ts';
@@ -40,7 +40,7 @@ export interface RunOptions extends StartOptions {
    * keeps it. `active`: it does not, and since the daemon cannot tell, the client ends the command. FC-029.
    */
   readonly deadlinePolicy?: DeadlinePolicy;
-  readonly poll?: PollSchedule;
+  readonly poll?: Schedule;
   /** Hears each piece of output as it comes, and is awaited; answering `'stop'` ends the hearing, not the command. */
   readonly onOutput?: (event: OutputEvent) => OutputFlow | Promise<OutputFlow>;
   /** Hears of output that is gone for good. */
@@ -81,7 +81,7 @@ export async function runToCompletion(
   transport: Transport,
   command: Command,
   options: RunOptions,
-  poll: PollSchedule,
+  poll: Schedule,
 ): Promise<RunResult> {
   const plan = completionPlan(options);
   const stdin = options.stdin ?? options.input !== undefined;

@@ -14,8 +14,8 @@ import type { Health, ReadyOptions } from './health.ts';
 import { KeepAwake } from './keep-awake.ts';
 import type { KeepAwakeOptions } from './keep-awake.ts';
 import type { LocalFiles } from './local-files.ts';
-import type { PollSchedule } from './poll-schedule.ts';
-import { adaptiveExecPolling } from './poll-schedule.ts';
+import type { Schedule } from '../schedule.ts';
+import { adaptiveExecSchedule } from '../schedule.ts';
 import { listProcs } from './procs.ts';
 import type { ProcGroup } from './procs.ts';
 import { ProxyAuth, checkedPort } from './proxy-auth.ts';
@@ -62,7 +62,7 @@ export interface SessionOptions {
   /** How long after a resume a 502 or 503 is retried on a fresh connection, in milliseconds. Default 30 s. */
   readonly resumeWindowMs?: number;
   /** How often a wait for a command polls. Default: adaptive, from 5 ms to 1 s. */
-  readonly execPolling?: PollSchedule;
+  readonly execPolling?: Schedule;
   /** Reads the VM's state from the control plane: asked when a stream falls silent, to tell a cut from an end. */
   readonly vmState?: (signal?: AbortSignal) => Promise<string>;
   /** Whether the VM runs, as far as the launching side knows: what a keep-awake asks before each poll. */
@@ -86,7 +86,7 @@ export class Session extends SessionFiles {
   /** The transport, for whoever builds another noun on this session. */
   readonly transport: Transport;
   protected readonly uploadOwner: UploadOwner;
-  readonly #execPolling: PollSchedule;
+  readonly #execPolling: Schedule;
   readonly #isRunning: (() => boolean) | undefined;
 
   /** @throws VmchartError `Precondition` without an HTTP client or a clock; `InvalidArg` for a bad number. */
@@ -98,7 +98,7 @@ export class Session extends SessionFiles {
     if (clock === undefined) throw new VmchartError('Precondition', 'A session needs a clock.', { reason: 'no-clock' });
     this.port = checkedPort(options.port ?? defaultAgentPort);
     this.egressPosture = options.egressPosture ?? 'unsealed';
-    this.#execPolling = options.execPolling ?? adaptiveExecPolling;
+    this.#execPolling = options.execPolling ?? adaptiveExecSchedule;
     this.#isRunning = options.isRunning;
     const minted = options.minter && new ProxyAuth({ minter: options.minter, clock, port: this.port });
     this.transport = new Transport({

@@ -7,7 +7,7 @@ import { startBody } from './exec-command.ts';
 import { ExecHandle } from './exec-handle.ts';
 import { mintExecId } from './exec-id.ts';
 import { healthRequest, poweroffHeader } from './health.ts';
-import type { PollSchedule } from './poll-schedule.ts';
+import type { Schedule } from '../schedule.ts';
 import type { Transport } from './transport.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function startExec(
   transport: Transport,
   command: Command,
   options: StartOptions,
-  poll: PollSchedule,
+  poll: Schedule,
 ): Promise<ExecHandle> {
   const execId = options.execId ?? mintExecId(transport.clock);
   const body = startBody(execId, command, options);

@@ -8,7 +8,7 @@
  */
 import { VmchartError } from '../errors.ts';
 import { readHealth } from './health.ts';
-import type { PollSchedule } from './poll-schedule.ts';
+import type { Schedule } from '../schedule.ts';
 import { runToCompletion } from './run-to-completion.ts';
 import type { Transport } from './transport.ts';
 
@@ -28,11 +28,11 @@ const helperDeadlineMs = 60_000;
 /** Hands uploads over to their owner. */
 export class UploadOwner {
   readonly #transport: Transport;
-  readonly #poll: PollSchedule;
+  readonly #poll: Schedule;
   readonly #ownership: UploadOwnership;
   #known: Promise<Owner> | null = null;
 
-  constructor(transport: Transport, ownership: UploadOwnership, poll: PollSchedule) {
+  constructor(transport: Transport, ownership: UploadOwnership, poll: Schedule) {
     this.#transport = transport;
     this.#ownership = ownership;
     this.#poll = poll;

@@ -1,6 +1,6 @@
 /** The doubles that the session scenarios assume: a daemon with a queue of replies, and a minter that counts. */
 import type { Http, HttpRequest, TokenMinter } from 'vmchart/effects';
-import { Session, VmchartError, referenceExecPolling } from 'vmchart/effects';
+import { Session, VmchartError, referenceExecSchedule } from 'vmchart/effects';
 import type { ManualClock } from 'vmchart/adapters';
 import { manualClock } from 'vmchart/adapters';
 
@@ -124,7 +124,7 @@ export function testSession(
     agentToken: options.agentToken ?? 'agent-token-abcdef',
     http,
     clock,
-    execPolling: referenceExecPolling,
+    execPolling: referenceExecSchedule,
     ...(minter === null ? {} : { minter }),
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     ...(options.vmState === undefined ? {} : { vmState: options.vmState }),

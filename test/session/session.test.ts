@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { Session, referenceReadyPolling } from 'vmchart/effects';
+import { Session, referenceDaemonSchedule } from 'vmchart/effects';
 import { manualClock } from 'vmchart/adapters';
 import { CountingMinter, DaemonRecorder, execBody, healthBody, rejection, testSession } from './daemon-recorder.ts';
 
@@ -221,7 +221,7 @@ describe('failures', () => {
 });
 
 describe('readiness', () => {
-  const patient = { timeoutMs: 120_000, poll: referenceReadyPolling };
+  const patient = { timeoutMs: 120_000, poll: referenceDaemonSchedule };
 
   test('SES-12 waits through a cut, a 503 and an unfinished bootstrap', async () => {
     const http = new DaemonRecorder(
@@ -244,7 +244,7 @@ describe('readiness', () => {
     const cut = { cut: 'connection refused' };
     const http = new DaemonRecorder(cut, cut, cut);
     const error = await rejection(
-      testSession(http).session.waitUntilReady({ timeoutMs: 4_000, poll: referenceReadyPolling }),
+      testSession(http).session.waitUntilReady({ timeoutMs: 4_000, poll: referenceDaemonSchedule }),
     );
     expect(error).toMatchObject({ kind: 'Timeout', wireKind: null });
     expect(error.message).toContain('connection refused');

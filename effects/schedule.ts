@@ -1,4 +1,4 @@
-/** How often a wait looks: schedules are values that callers can choose (`client-behaviour.md` 3.3). */
+/** How often a wait looks: schedules are values that callers can choose (`client-behaviour.md` 3.3, 4.7, 4.8). */
 
 /**
  * When to look again.
@@ -14,6 +14,11 @@ export function fixedSchedule(intervalMs: number): Schedule {
   return () => intervalMs;
 }
 
+/** Looks again after times that double from the first to the longest. */
+export function doublingSchedule(firstMs: number, longestMs: number): Schedule {
+  return (attempt) => Math.min(firstMs * 2 ** Math.min(attempt - 1, 40), longestMs);
+}
+
 /** Five seconds: the reference for waits on a MicroVM's state. */
 export const referenceSchedule: Schedule = fixedSchedule(5_000);
 
@@ -22,6 +27,9 @@ export const referenceImageSchedule: Schedule = fixedSchedule(15_000);
 
 /** Two seconds: the reference for the wait on the daemon. */
 export const referenceDaemonSchedule: Schedule = fixedSchedule(2_000);
+
+/** One second: the reference for the wait on a command. */
+export const referenceExecSchedule: Schedule = fixedSchedule(1_000);
 
 const longestGapMs = 5_000;
 
@@ -55,3 +63,6 @@ export const adaptiveSchedule: Schedule = (attempt, elapsedMs) => {
 
 /** For images: half a second at first, a tenth of the time already waited later, fifteen seconds at most. */
 export const adaptiveImageSchedule: Schedule = (_attempt, elapsedMs) => Math.min(15_000, Math.max(500, elapsedMs / 10));
+
+/** For commands: a short one is noticed within milliseconds, a long one costs a look a second. */
+export const adaptiveExecSchedule: Schedule = doublingSchedule(5, 1_000);
