@@ -15,12 +15,10 @@ import { alreadyGone, failed, succeeded } from './outcomes.ts';
 import { adaptiveSchedules } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
 import { unsealSecrets } from './sealed-secrets.ts';
+import { invisibleAtFirstMs, untilVisible } from './visibility.ts';
 
 /** Carries out one call. */
 export type Effect = (input: EffectInput, signal: AbortSignal) => Promise<Outcome>;
-
-/** Reads right after a launch may not see the VM yet: for so long a 404 is no end, as long as nothing was seen. */
-const invisibleAtFirstMs = 30_000;
 
 /** States from which a launch does not come to life. A caller-kept launch can be brought back from the last two. */
 const dead = ['TERMINATED', 'TERMINATING'] as const;
@@ -72,23 +70,33 @@ export function sandboxEffects(
       return succeeded(call, clock, askedAt, description);
     } catch (error) {
       signal.throwIfAborted();
-      // Sent again, only a refusal of the body itself proves that the first try made nothing either.
+      // Sent again, only a refusal of the body itself proves that the first try made nothing either. A throttle may
+      // come as a 400 too, and proves nothing.
       const sentBefore = (input.launch?.resent ?? 0) > 0;
-      const provesNothingMade = VmchartError.is(error) && error.status === 400;
+      const provesNothingMade = VmchartError.is(error) && error.status === 400 && error.reason !== 'throttled';
       return failed(call, clock, askedAt, error, sentBefore && !provesNothingMade ? { definite: false } : {});
     }
   };
 
+  const visible = <T>(
+    { context }: EffectInput,
+    signal: AbortSignal,
+    send: () => Promise<T>,
+    isMissing: (result: T) => boolean = () => false,
+  ): Promise<T> => untilVisible(send, { context, clock, schedule: schedules.state, signal, isMissing });
+
   /** A call about a VM that is known by its id. */
   const callById =
-    (
-      send: (microvmId: string, signal: AbortSignal, input: EffectInput) => Promise<MicrovmDescription | null>,
-    ): Effect =>
+    (send: (microvmId: string, signal: AbortSignal) => Promise<MicrovmDescription | null>): Effect =>
     async (input, signal) => {
       const { call } = input;
-      const askedAt = clock.now();
+      let askedAt = clock.now();
       try {
-        return succeeded(call, clock, askedAt, await send(idOf(input), signal, input));
+        const description = await visible(input, signal, () => {
+          askedAt = clock.now();
+          return send(idOf(input), signal);
+        });
+        return succeeded(call, clock, askedAt, description);
       } catch (error) {
         signal.throwIfAborted();
         return failed(call, clock, askedAt, error, {
@@ -101,7 +109,8 @@ export function sandboxEffects(
     const { call } = input;
     const askedAt = clock.now();
     try {
-      const outcome = await plane.terminateMicrovm(idOf(input), { signal });
+      const end = () => plane.terminateMicrovm(idOf(input), { signal });
+      const outcome = await visible(input, signal, end, (ended) => ended === 'already-gone');
       return outcome === 'already-gone' ? alreadyGone(call, clock, askedAt) : succeeded(call, clock, askedAt, null);
     } catch (error) {
       signal.throwIfAborted();

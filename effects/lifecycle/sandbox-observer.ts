@@ -9,6 +9,7 @@ import type { LifecycleChange } from './changes.ts';
 import { isTerminal } from './predicates.ts';
 import { SandboxReadings } from './sandbox-readings.ts';
 import type { Schedules } from './schedules.ts';
+import { untilVisible } from './visibility.ts';
 
 /** Options of a command's wait. */
 export interface WaitOptions {
@@ -31,16 +32,27 @@ export abstract class SandboxObserver extends SandboxReadings {
   async refresh(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<VmState> {
     const { microvmId } = this.context;
     if (microvmId === null) return this.lifecycle;
-    const askedAt = this.clock.now();
-    this.actor.send(this.events.observed(await this.#ask(microvmId, options.signal), askedAt));
+    const { description, askedAt } = await this.#ask(microvmId, options.signal);
+    this.actor.send(this.events.observed(description, askedAt));
     return this.lifecycle;
   }
 
-  async #ask(microvmId: string, signal: AbortSignal | undefined): Promise<MicrovmDescription | null> {
+  /** The service's word, and when it was asked; `null` for a VM that it does not know any more. */
+  async #ask(
+    microvmId: string,
+    signal: AbortSignal | undefined,
+  ): Promise<{ description: MicrovmDescription | null; askedAt: number }> {
+    const { clock, context } = this;
+    let askedAt = clock.now();
+    const read = () => {
+      askedAt = clock.now();
+      return this.plane.getMicrovm(microvmId, { signal });
+    };
     try {
-      return await this.plane.getMicrovm(microvmId, { signal });
+      const description = await untilVisible(read, { context, clock, schedule: this.schedules.state, signal });
+      return { description, askedAt };
     } catch (error) {
-      if (isGone(error)) return null;
+      if (isGone(error)) return { description: null, askedAt };
       throw error;
     }
   }
