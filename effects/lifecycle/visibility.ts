@@ -1,7 +1,7 @@
 /** The service is eventually consistent: right after a launch it may not see the VM that it launched. */
 import type { SandboxContext } from '../../machines/index.ts';
 import { isGone } from '../control-plane/classify.ts';
-import type { Schedule } from '../control-plane/schedule.ts';
+import type { Schedule } from '../schedule.ts';
 import type { Clock } from '../ports.ts';
 
 /** For so long after a launch a 404 is no end of the VM, as long as it was not seen RUNNING. */
