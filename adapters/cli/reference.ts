@@ -22,7 +22,7 @@ that is set up for AWS does not make a first try bill anything.`;
 
 function commandSection(command: AnyCommand): string {
   const { name, summary, description, examples = [], positionals = [] } = command;
-  const parts = [`## ${name}`, summary, ...(description === undefined ? [] : [description])];
+  const parts = [`## ${name}`, summary, ...(description === undefined ? [] : [plain(description)])];
   parts.push(`\`\`\`text\n${usageLine(command)}\n\`\`\``);
   const rows = [
     ...positionals.map(({ key, argument }) => [argument.placeholder ?? key, summaryOf(argument)]),
@@ -92,4 +92,9 @@ function markdownTable(
     return [term, ...rest].map((cell) => cell.replaceAll('|', '\\|'));
   });
   return [line(header), line(header.map(() => '---')), ...escaped.map(line)].join('\n');
+}
+
+/** Help is plain text: what Markdown would take for emphasis or a tag is kept as it is. */
+function plain(text: string): string {
+  return text.replaceAll(/[\\*_<`]/g, '\\$&');
 }

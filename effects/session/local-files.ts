@@ -11,9 +11,14 @@ export interface LocalFile {
 
 /** Which members of a directory a transfer takes. */
 export interface MemberChoice {
-  /** Globs over paths relative to the directory, such as `src/**`; only what matches is taken. Default: everything. */
+  /**
+   * Globs over paths relative to the directory, such as `src/*.ts`; only what matches is taken. Default: everything.
+   *
+   * `*` stays within one name: `*.log` is of the directory itself. Two stars and a slash before it make it of all
+   * below too. Names that begin with a dot are no exception. What matches a folder holds for all that is in it.
+   */
   readonly include?: readonly string[];
-  /** Globs of what is left out. */
+  /** Globs of what is left out, read alike; they win. */
   readonly exclude?: readonly string[];
 }
 

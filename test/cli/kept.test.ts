@@ -177,6 +177,7 @@ describe('commands in a kept VM', () => {
     expect(await at('exec', '--name', 'box', '--kill', execId)).toMatchObject({ data: { killed: true } });
     const ended = await at('exec', '--name', 'box', '--poll', execId, '--wait');
     expect(ended).toMatchObject({ exitCode: 13, data: { exec: { done: true } } });
+    expect(ended.error?.message).toMatch(/^The command was ended by signal \d+\.$/);
     for (const how of ['--poll', '--kill']) {
       const lost = await at('exec', '--name', 'box', how, 'x-0000000000000000');
       expect(lost).toMatchObject({ exitCode: 5, error: { kind: 'Protocol' } });
@@ -213,6 +214,12 @@ describe('commands in a kept VM', () => {
       [['vm:/tmp/nope', './x'], 5, 'There is no /tmp/nope in box.', "ls -la /tmp'"],
       [['vm:/tmp/plain/under', join(home, 'x')], 5, 'A part of /tmp/plain/under is no folder in box.', 'ls -la'],
       [['vm:/tmp/plain', join(home, 'no/where/x')], 15, /^The folder .*no\/where does not exist here\.$/, 'mkdir -p'],
+      [
+        ['vm:/tmp/plain', `${join(home, 'none')}/`],
+        15,
+        `The folder ${join(home, 'none')} does not exist here.`,
+        'none',
+      ],
       [['vm:/tmp/plain', join(home, 'file/x')], 15, /^A part of .* is no folder here\.$/, 'another place'],
       [[join(home, 'linked'), 'vm:/tmp/linked'], 2, /leads out of the directory/, '--skip-links'],
     ];

@@ -393,6 +393,30 @@ describe('downloadDir', () => {
     await download(archive, { include: ['**/*.ts'], exclude: ['**/b.*'] });
     expect(await tree(target)).toEqual({ 'src/': '', 'src/a.ts': 'a' });
   });
+
+  test.each([
+    [{ exclude: ['src/deep'] }, ['empty/', 'src/', 'src/a.ts', 'src/c.md', '.env', 'a.ts'].sort()],
+    [{ exclude: ['src/deep/', '*.ts', '.*'] }, ['empty/', 'src/', 'src/a.ts', 'src/c.md']],
+    [{ include: ['src/deep', '*.ts'] }, ['a.ts', 'src/', 'src/deep/', 'src/deep/b.ts']],
+    [{ include: ['src'], exclude: ['**/*.md'] }, ['src/', 'src/a.ts', 'src/deep/', 'src/deep/b.ts']],
+  ] as const)('the globs %j mean the same both ways', async (choice, taken) => {
+    const whole = join(scratch, 'whole');
+    await mkdir(join(whole, 'src', 'deep'), { recursive: true });
+    await mkdir(join(whole, 'empty'));
+    for (const path of ['src/a.ts', 'src/deep/b.ts', 'src/c.md', '.env', 'a.ts'])
+      await writeFile(join(whole, path), '');
+    const packed = async (options: { include?: string[]; exclude?: string[] }) => {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of (await localFiles().openDirectory(whole, options)).pack()) pieces.push(piece);
+      return Buffer.concat(pieces);
+    };
+    const globs = Object.fromEntries(Object.entries(choice).map(([key, list]) => [key, [...list]]));
+    await download(await packed({}), globs);
+    expect(Object.keys(await tree(target)).sort()).toEqual(taken);
+    await rm(target, { recursive: true });
+    await download(await packed(globs));
+    expect(Object.keys(await tree(target)).sort()).toEqual(taken);
+  });
 });
 
 describe('uploadDir', () => {

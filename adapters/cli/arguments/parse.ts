@@ -50,6 +50,7 @@ export async function parseArguments(command: AnyCommand, words: readonly string
   given.delete('--');
   given.delete('_');
   for (const [key, argument] of entries) refuseWithoutValue(key, argument, given);
+  refuseSpreadLine(command, words, placed);
   refuseUnknown(command, given, entries);
   return {
     ...Object.fromEntries(entries.map(([key, argument]) => [key, readOption(key, argument, given)])),
@@ -109,10 +110,41 @@ function readOption(key: string, argument: Argument<unknown>, given: ReadonlyMap
   return texts[0] === undefined ? undefined : argument.read(texts[0], label);
 }
 
-/** Where a command's line goes in a command that takes one by `--exec`. */
-function shellLineHint({ name }: AnyCommand, words: readonly string[]): string {
+/**
+ * Refuses a command for the VM whose words stand about without quotes, before its options are taken for options that
+ * nobody knows: `vmchart run uname -a`.
+ */
+function refuseSpreadLine(command: AnyCommand, words: readonly string[], placed: readonly string[]): void {
+  const places = command.positionals?.length ?? 0;
+  const first = placed[0];
+  if (!takesLine(command) || first === undefined) return;
+  const known = optionWords(command);
+  const line = words.slice(words.indexOf(first));
+  const end = line.findIndex((word) => word === '--' || known.has(word.replace(/=.*/s, '')));
+  const spread = end === -1 ? line : line.slice(0, end);
+  if (placed.length <= places && !spread.some((word) => word.startsWith('-'))) return;
+  throw usageError(`vmchart ${command.name} ${lineHint(command, spread)}.`, [`See vmchart ${command.name} --help.`]);
+}
+
+function takesLine({ options, takesRest }: AnyCommand): boolean {
+  return options['exec'] !== undefined || takesRest === true;
+}
+
+/** Where a command's line goes: in a word of its own, or behind `--exec`. */
+function lineHint({ options }: AnyCommand, words: readonly string[]): string {
   const line = words.join(' ');
-  return `To run it in the VM: vmchart ${name} --exec ${line.includes("'") ? JSON.stringify(line) : `'${line}'`}`;
+  const quoted = line.includes("'") ? JSON.stringify(line) : `'${line}'`;
+  return options['exec'] === undefined
+    ? `takes a shell line as one word: ${quoted}`
+    : `takes a shell line by --exec ${quoted}`;
+}
+
+/** The options of a command as they are typed. */
+function optionWords(command: AnyCommand): ReadonlySet<string> {
+  const options = Object.entries({ ...command.options, ...globalOptions });
+  return new Set(
+    options.flatMap(([key, { short }]) => [`--${optionName(key)}`, ...(short === undefined ? [] : [`-${short}`])]),
+  );
 }
 
 function placeWords(command: AnyCommand, placed: readonly string[], rest: readonly string[]) {
@@ -120,16 +152,13 @@ function placeWords(command: AnyCommand, placed: readonly string[], rest: readon
   const surplus = placed[declared.length];
   if (surplus !== undefined) {
     throw usageError(`vmchart ${command.name} does not take the word ${JSON.stringify(surplus)}.`, [
-      ...(command.options['exec'] === undefined ? [] : [shellLineHint(command, placed)]),
       declared.length === 0 ? 'It takes options only.' : 'Quote a value that has spaces in it.',
       `See vmchart ${command.name} --help.`,
     ]);
   }
   if (rest.length > 0 && command.takesRest !== true) {
-    throw usageError(`vmchart ${command.name} takes no words after --.`, [
-      ...(command.options['exec'] === undefined ? [] : [shellLineHint(command, rest)]),
-      `See vmchart ${command.name} --help.`,
-    ]);
+    const instead = takesLine(command) ? lineHint(command, rest) : 'takes no words after --';
+    throw usageError(`vmchart ${command.name} ${instead}.`, [`See vmchart ${command.name} --help.`]);
   }
   const positional: Record<string, string | undefined> = {};
   for (const [index, { key, argument, required }] of declared.entries()) {

@@ -56,6 +56,8 @@ export const emulatorCommand = command({
   },
   examples: [
     ['vmchart emulator --port 9100', 'Serve on a port that is known beforehand.'],
+    ['vmchart run --keep --name box --endpoint-url http://127.0.0.1:9100', 'Then, in another terminal.'],
+    ['vmchart emulator --clock fast', 'An hour passes in a minute.'],
     ['vmchart emulator --launch-delay 3000', 'Launches take three seconds, as they may on AWS.'],
   ],
   async run(values, context) {

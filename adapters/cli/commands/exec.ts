@@ -14,8 +14,9 @@ export const execCommand = command({
   name: 'exec',
   summary: 'Run a command in a kept VM.',
   description:
-    'The output comes as it is written. The exit code is 0 when the command exited with 0, else 13. Ctrl-C ends\n' +
-    'the command and leaves the VM. Words after -- are run as they are, without a shell.',
+    'SHELL_LINE is one word, so put it in quotes; words after -- are run as they are, without a shell. The output\n' +
+    'comes as it is written; with --json it is in the object at the end. The exit code is 0 when the command exited\n' +
+    'with 0, else 13; so too for --poll of a command that has ended. Ctrl-C ends the command and leaves the VM.',
   positionals: [
     { key: 'line', argument: text({ summary: 'The shell line to run.', placeholder: 'SHELL_LINE' }), required: false },
   ],
@@ -28,17 +29,26 @@ export const execCommand = command({
     }),
     stdin: flag({ summary: "Pass this process's standard input on to the command." }),
     detach: flag({ summary: 'Start it, print its exec id, and leave it running.' }),
-    poll: { ...execId, summary: 'Show the state and the output of a command that was started before.' },
+    poll: {
+      ...execId,
+      summary: 'Show the state of a command that was started before, and its output once it has ended.',
+    },
     wait: flag({ summary: 'With --poll: wait until it has ended.' }),
-    kill: { ...execId, summary: 'End a command that was started before.' },
+    kill: { ...execId, summary: 'End a command that was started before, with all processes of its group.' },
   },
   takesRest: true,
   examples: [
     ["vmchart exec --name box 'make test'", 'Run a shell line.'],
     ['vmchart exec --name box -- python3 -c "print(1)"', 'Run words without a shell.'],
     ["tar c . | vmchart exec --name box --stdin 'tar x -C /workspace'", 'Feed it from here.'],
-    ["vmchart exec --name box --detach './server'", 'Start it and leave it.'],
+    [
+      "vmchart exec --name box --user nobody --cwd /tmp --env LEVEL=2 'id; echo $LEVEL'",
+      'As somebody else, elsewhere.',
+    ],
+    ["vmchart exec --name box --stream --json 'make test'", 'For programs: one JSON object a line.'],
+    ["vmchart exec --name box --detach './server'", 'Start it and leave it; prints its exec id.'],
     ['vmchart exec --name box --poll x-0123456789abcdef --wait', 'Wait until it has ended, and show its output.'],
+    ['vmchart exec --name box --kill x-0123456789abcdef', 'End it.'],
   ],
   async run(values, context) {
     const name = givenName({ name: values.name, positional: {} }, 'exec');

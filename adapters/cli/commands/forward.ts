@@ -10,9 +10,10 @@ export const forwardCommand = command({
   name: 'forward',
   summary: 'Lead a local port into a kept VM until stopped.',
   description:
-    'LOCAL is a port on 127.0.0.1, 0 for a free one; REMOTE is a port in the VM. Plain HTTP and WebSockets go\n' +
-    'through the endpoint proxy; --tcp takes anything through the daemon, and --verified proves and encrypts it\n' +
-    'from end to end with the identity of a launch with --identity.',
+    'LOCAL is a port on 127.0.0.1, 0 for a free one; REMOTE is a port that a program in the VM listens on. By default\n' +
+    'HTTP and WebSockets go through the endpoint proxy, and each request is a line on stderr. --tcp takes any protocol,\n' +
+    'through the daemon; --verified also proves the VM and encrypts from end to end, by the identity that\n' +
+    'vmchart run --keep --identity gives it. Ctrl-C is the normal end: exit code 0.',
   positionals: [
     {
       key: 'ports',
@@ -30,7 +31,9 @@ export const forwardCommand = command({
   },
   examples: [
     ['vmchart forward 8080:80 --name box', "The VM's web server at http://127.0.0.1:8080."],
-    ['vmchart forward 5432 --tcp --name box', 'Its database.'],
+    ['vmchart forward 0:8000 --name box', 'On a free port, which is printed.'],
+    ['vmchart forward 5432 --tcp --name box', 'Its database, at 127.0.0.1:5432.'],
+    ['vmchart forward 2222:22 --verified --name box', 'To this VM and no other.'],
   ],
   async run(values, context) {
     const ports = readPorts(values.positional['ports'] ?? '');

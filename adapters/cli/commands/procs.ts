@@ -9,9 +9,16 @@ import { table } from '../output/table.ts';
 export const procsCommand = command({
   name: 'procs',
   summary: 'List the commands of a kept VM and their processes.',
+  description:
+    'One line a command that was started by vmchart or through the library. PHASE is running, ended, or left running:\n' +
+    'the command itself has ended, processes of its group have not. GROUP is its process group, PIDS are those that\n' +
+    'run in it now.',
   positionals: [namePositional],
   options: keptOptions,
-  examples: [['vmchart procs box', 'What runs in box.']],
+  examples: [
+    ['vmchart procs box', 'What runs in box.'],
+    ['vmchart procs box --json', 'The same for programs.'],
+  ],
   async run(values, context) {
     const name = givenName(values, 'procs');
     const { listProcs } = await import('../life/list-procs.ts');
@@ -20,7 +27,7 @@ export const procsCommand = command({
       execId,
       childExited ? (pids.length > 0 ? 'left running' : 'ended') : 'running',
       pgid === null ? '' : String(pgid),
-      durationText(Math.max(0, Date.now() - startedAtSec * 1_000)),
+      ageText(startedAtSec),
       pids.join(' '),
     ]);
     return {
@@ -29,3 +36,9 @@ export const procsCommand = command({
     };
   },
 });
+
+/** The daemon tells whole seconds, so that more would be invented. */
+function ageText(startedAtSec: number): string {
+  const seconds = Math.max(0, Math.floor(Date.now() / 1_000) - startedAtSec);
+  return seconds < 60 ? `${seconds} s` : durationText(seconds * 1_000);
+}

@@ -7,7 +7,9 @@ import { command } from '../command.ts';
 export const resumeCommand = command({
   name: 'resume',
   summary: 'Resume a suspended VM: what ran before goes on.',
-  description: 'Past the suspended window of its launch this is refused before any call (exit code 8).',
+  description:
+    'Returns once the VM is RUNNING and its daemon answers. Past the suspended window of its launch\n' +
+    '(vmchart run --suspended-sec) this is refused before any call, with exit code 8.',
   positionals: [namePositional],
   options: keptOptions,
   examples: [['vmchart resume box', 'Resume the VM that was kept as box.']],

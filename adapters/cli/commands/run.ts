@@ -16,7 +16,10 @@ export const runCommand = command({
   description:
     "The command's output goes to stdout and stderr as it is. The exit code is 0 when it exited with 0, else 13;\n" +
     'a failure of anything else exits with the number of its class. Ctrl-C ends the VM, names what could not be\n' +
-    'deleted, and exits with 11.',
+    'deleted, and exits with 11. Without --exec the VM is launched and, unless it is kept, ended at once.\n' +
+    '\n' +
+    'Where: by --endpoint-url on an emulator, by --region on AWS, by neither on the embedded platform, an emulator\n' +
+    'that lives as long as this command.',
   options: {
     exec: text({ summary: 'The shell line to run in the VM.', placeholder: 'SHELL_LINE' }),
     ...executionOptions,
@@ -29,6 +32,7 @@ export const runCommand = command({
   examples: [
     ["vmchart run --exec 'uname -a'", 'On the embedded platform: no AWS account needed.'],
     ["vmchart run --exec 'exit 3' --exec-status", "Exits with 3, the command's own status."],
+    ["vmchart run --env GREETING=hi --timeout 5 --exec 'echo $GREETING'", 'With a variable, for five seconds at most.'],
     ['vmchart run --keep --name box --endpoint-url http://127.0.0.1:9100', 'Keep it on a running emulator.'],
     [
       "vmchart run --region us-east-1 --image arn:aws:lambda:us-east-1:123456789012:microvm-image:job --exec './job'",

@@ -9,7 +9,8 @@ export const suspendCommand = command({
   summary: 'Suspend a kept VM: its processes stop, its memory stays.',
   description:
     'A suspended VM costs storage only. It can be resumed within the suspended window of its launch\n' +
-    '(--suspended-sec); after that the platform ends it.',
+    '(vmchart run --suspended-sec); after that the platform ends it. Forwards and streams into it break.\n' +
+    'Returns once the VM is SUSPENDED; one that is already changes nothing.',
   positionals: [namePositional],
   options: keptOptions,
   examples: [['vmchart suspend box', 'Suspend the VM that was kept as box.']],

@@ -8,6 +8,10 @@ import { command } from '../command.ts';
 export const terminateCommand = command({
   name: 'terminate',
   summary: 'End a kept VM and forget its name and token.',
+  description:
+    'Takes a VM in any state, suspended ones too, and ends it with all that it holds. The name is free again once the\n' +
+    'service has accepted, or when it has no such VM any more. If the call fails the name stays, so that it can be\n' +
+    'tried again.',
   positionals: [namePositional],
   options: {
     ...keptOptions,

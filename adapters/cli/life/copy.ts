@@ -54,14 +54,21 @@ export async function copy(
     places.direction === 'up' ? [places.local, `vm:${places.remote}`] : [`vm:${places.remote}`, places.local];
   const startedAt = performance.now();
   const step: Step = beginStep(terminal, `copying ${from} to ${to}`);
-  const onProgress = ({ bytes, totalBytes }: { readonly bytes: number; readonly totalBytes: number | null }) =>
+  let begun = false;
+  const onProgress = ({ bytes, totalBytes }: { readonly bytes: number; readonly totalBytes: number | null }) => {
+    begun ||= bytes > 0;
     step.update(transferText(bytes, totalBytes, performance.now() - startedAt));
+  };
   const transfer: Transfer = { places, options, context, moving: { signal: interrupts.signal, onProgress } };
   let moved: Moved;
   try {
     moved = places.direction === 'up' ? await copyUp(session, transfer) : await copyDown(session, transfer);
   } catch (error) {
     step.failed(`${from} was not copied`);
+    // The daemon writes a file in place; a folder comes as an archive, which it reads to its end before it begins.
+    if (begun && places.direction === 'up' && places.folder !== true) {
+      terminal.note(`A part of it may be in ${name}, at ${places.remote}.`);
+    }
     interrupts.signal.throwIfAborted();
     throw localRefusal(fileRefusal(error, places.remote, name), places.direction === 'down' ? places.local : null);
   }

@@ -1,7 +1,7 @@
 /** Commands in a kept VM: run, started and left, looked at, ended. */
 import type { Command, ExecResult, RunOptions } from '../../../effects/index.ts';
 import { posixExitCode } from '../../../effects/index.ts';
-import { CliError, toCliError } from '../cli-error.ts';
+import { toCliError } from '../cli-error.ts';
 import type { CommandContext, Outcome } from '../command.ts';
 import type { KeptVm } from '../registry/kept-vm.ts';
 import { openKept, sessionOf } from '../registry/kept-vm.ts';
@@ -99,11 +99,9 @@ export async function pollExec(
     await terminal.errorOutput(result.stderr);
     terminal.progress(phaseText(result));
   }
-  if (!result.done || code === 0) return { data };
-  throw new CliError('ExecFailed', `The command ended with ${code ?? 'an unknown status'}.`, {
-    data,
-    ...(execStatus && code !== null ? { exitCode: code } : {}),
-  });
+  const failed = result.done ? execFailure({ ...result, posixExitCode: code }, execStatus, data) : null;
+  if (failed !== null) throw failed;
+  return { data };
 }
 
 /** No VM lives longer than eight hours. In milliseconds. */

@@ -111,14 +111,14 @@ export function execData(result: RunResult): Readonly<Record<string, unknown>> {
  * @param passThrough - exit with the command's own status (`--exec-status`)
  */
 export function execFailure(
-  result: RunResult,
+  result: Pick<RunResult, 'posixExitCode' | 'signal' | 'timedOut'> & Partial<Pick<RunResult, 'clientDeadline'>>,
   passThrough: boolean,
   data: Readonly<Record<string, unknown>>,
 ): CliError | null {
-  const { posixExitCode, signal, timedOut } = result;
+  const { posixExitCode, signal, timedOut, clientDeadline = null } = result;
   if (posixExitCode === 0) return null;
   const how =
-    posixExitCode === 124 && (timedOut || result.clientDeadline !== null)
+    posixExitCode === 124 && (timedOut || clientDeadline !== null)
       ? 'was ended at its deadline'
       : signal !== null
         ? `was ended by signal ${signal}`

@@ -91,7 +91,7 @@ export function localRefusal(error: unknown, path: string | null): unknown {
   }
   const code = codeOf(error) ?? (VmchartError.is(error) ? codeOf(error.cause) : null);
   if (code === null || path === null) return error;
-  const folder = parentOf(path);
+  const folder = path.replace(/(.)\/+$/, '$1') === path ? parentOf(path) : path.replace(/(.)\/+$/, '$1');
   switch (code) {
     case 'EACCES':
     case 'EPERM':

@@ -26,7 +26,9 @@ export function beginStep(terminal: Terminal, text: string): Step {
   let said = text;
   let frame = 0;
   let open = true;
+  let drawnAt = 0;
   const draw = () => {
+    drawnAt = performance.now();
     const turn = terminal.paint.accent(frames[(frame += 1) % frames.length] ?? '');
     const { time, width } = elapsed(startedAt);
     const room = Math.max(10, terminal.columns - width - 6);
@@ -48,7 +50,8 @@ export function beginStep(terminal: Terminal, text: string): Step {
   return {
     update(text) {
       said = text;
-      if (terminal.live && open) draw();
+      // A transfer tells of every piece; people see no more than a frame's worth.
+      if (terminal.live && open && performance.now() - drawnAt >= frameMs) draw();
     },
     done: (last) => end(terminal.paint.good('✓'), last ?? said),
     failed: (last) => end(terminal.paint.bad('✗'), last ?? said),

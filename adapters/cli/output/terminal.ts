@@ -52,7 +52,8 @@ export class Terminal {
 
   /** The width to draw for. */
   get columns(): number {
-    return this.#stderr.columns ?? 80;
+    // A terminal that does not know its width says 0.
+    return this.#stderr.columns || 80;
   }
 
   /** Data, as it is. Resolves when the reader has taken it, so that a slow reader slows the source. */
