@@ -60,38 +60,66 @@ const driven: TransitionSystem<DrivenState, SandboxEvent, MachineEffects> = {
 /** What the model says of a life. */
 export const lifeKey = (life: SandboxSnapshot): string => keyOf(level1.project(life));
 
+interface Edge {
+  readonly from: number;
+  readonly action: SandboxAction;
+  readonly after: DrivenState;
+}
+
+/** What was explored, and how to get from a start to one of its states or over one of its edges. */
+function exploreDriven() {
+  const edges: Edge[] = [];
+  const { visits } = explore(driven, {
+    onStep: ({ action, after, effects }, from, to) => {
+      if (from !== to || !driven.isSilent(effects)) edges.push({ from, action, after });
+    },
+  });
+  const path = (index: number, more: readonly Edge[] = []): DrivenPath => {
+    const [start, ...rest] = pathTo(visits, index).flatMap((at) => visits[at] ?? []);
+    if (start === undefined) throw new RangeError(`There is no state ${index}.`);
+    let before = start.state;
+    const taken = [...rest.map(({ action, state }) => ({ action, after: state })), ...more];
+    const steps = taken.flatMap(({ action, after }): DrivenStep[] => {
+      const plan = action && planOf(before.life, before.platform, action);
+      before = after;
+      return action === null || plan === null ? [] : [{ action, plan, after }];
+    });
+    const title = [driven.describe(start.state), ...steps.map(({ action }) => action.label)].join(' > ');
+    return { title, start: start.state, steps };
+  };
+  return { visits, edges, path };
+}
+
 /** A shortest path to every state of the lifecycle machine that can be driven to; beginnings of longer ones left out. */
-export function drivenPaths(): { readonly paths: readonly DrivenPath[]; readonly states: number } {
-  const { visits } = explore(driven);
+export function pathsToStates(): readonly DrivenPath[] {
+  const { visits, path } = exploreDriven();
   const first = new Map<string, number>();
   for (const [index, { state }] of visits.entries()) {
     const key = lifeKey(state.life);
     if (!first.has(key)) first.set(key, index);
   }
-  const taken = new Set([...first.values()].flatMap((index) => pathTo(visits, index).slice(0, -1)));
-  const ends = [...first.values()].filter((index) => !taken.has(index));
-  const paths = ends.map((end): DrivenPath => {
-    const [start, ...rest] = pathTo(visits, end).map((index) => visits[index]);
-    let before = start?.state as DrivenState;
-    const steps = rest.map((visit): DrivenStep => {
-      const { state: after, action } = visit as { state: DrivenState; action: SandboxAction };
-      const plan = planOf(before.life, before.platform, action) as Plan;
-      before = after;
-      return { action, plan, after };
-    });
-    return {
-      title: [driven.describe(start?.state as DrivenState), ...steps.map(({ action }) => action.label)].join(' > '),
-      start: start?.state as DrivenState,
-      steps,
-    };
-  });
-  return { paths, states: first.size };
+  const ends = [...first.values()];
+  const passed = new Set(ends.flatMap((index) => pathTo(visits, index).slice(0, -1)));
+  return ends.filter((index) => !passed.has(index)).map((index) => path(index));
 }
 
-/** The states of level 1 that no driven path leads to. */
-export function undrivenStates(): readonly Projection[] {
+/** Shortest paths that end with each step that a state offers, wherever the platform then is; each such step once. */
+export function pathsOverSteps(): readonly DrivenPath[] {
+  const { visits, edges, path } = exploreDriven();
+  const taken = new Set<string>();
+  return edges.flatMap((edge) => {
+    const { life } = visits[edge.from]?.state ?? edge.after;
+    const key = `${lifeKey(life)} ${edge.action.label}`;
+    if (taken.has(key)) return [];
+    taken.add(key);
+    return [path(edge.from, [edge])];
+  });
+}
+
+/** The states of level 1, and those among them that no driven path leads to. */
+export function undrivenStates(): { readonly all: number; readonly undriven: readonly Projection[] } {
   const reached = new Set(explore(driven).visits.map(({ state }) => lifeKey(state.life)));
-  return explore(level1)
-    .visits.filter(({ state }) => !reached.has(lifeKey(state)))
-    .map(({ projection }) => projection);
+  const { visits } = explore(level1);
+  const undriven = visits.filter(({ state }) => !reached.has(lifeKey(state)));
+  return { all: visits.length, undriven: undriven.map(({ projection }) => projection) };
 }
