@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { pack } from 'tar-stream';
 import type { Http } from 'vmchart/effects';
-import { Session, VmchartError } from 'vmchart/effects';
-import { localFiles, manualClock } from 'vmchart/adapters';
+import { VmchartError } from 'vmchart/effects';
+import { diskSession } from '../../test/session/disk-session.ts';
 
 const seed = Number(process.env['FC_SEED'] ?? 20_261_014);
 
@@ -36,16 +36,6 @@ function keeper(pieceBytes: number, archive = Buffer.alloc(0)): Http {
       })(),
     }),
   };
-}
-
-function sessionOf(http: Http): Session {
-  return Session.direct({
-    endpoint: 'http://x',
-    agentToken: 't',
-    http,
-    clock: manualClock(),
-    localFiles: localFiles(),
-  });
 }
 
 /** Everything below a directory, as one comparable value. */
@@ -130,9 +120,9 @@ test('any tree of files survives a round trip', async () => {
       round += 1;
       const [source, target] = [join(scratch, `source-${round}`), join(scratch, `target-${round}`)];
       await plant(source, content);
-      const session = sessionOf(keeper(pieceBytes));
-      const sent = await session.uploadDir(source, '/work');
-      const received = await session.downloadDir('/work', target);
+      const session = diskSession(keeper(pieceBytes));
+      const sent = await session.uploadDir(source, '/workspace');
+      const received = await session.downloadDir('/workspace', target);
       expect(await look(target)).toEqual(await look(source));
       expect({ ...received }).toEqual({ ...sent });
       expect((await readdir(scratch)).filter((entry) => entry.startsWith('.'))).toEqual([]);
@@ -167,8 +157,8 @@ test('no archive, however made, changes anything outside of its directory', asyn
         const pieces: Uint8Array[] = [];
         for await (const piece of archive as AsyncIterable<Uint8Array>) pieces.push(piece);
         const target = join(home, 'target');
-        const outcome = await sessionOf(keeper(pieceBytes, Buffer.concat(pieces)))
-          .downloadDir('/work', target)
+        const outcome = await diskSession(keeper(pieceBytes, Buffer.concat(pieces)))
+          .downloadDir('/workspace', target)
           .catch((error: unknown) => error);
         const after = Object.entries(await look(home)).filter(
           ([path]) => path !== 'target' && !path.startsWith('target/'),

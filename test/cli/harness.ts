@@ -1,14 +1,15 @@
 /** Runs the command line in this process, with outputs that are kept, or as a process of its own. */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams, StdioOptions } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { VmchartError } from '../../effects/index.ts';
 import { Terminal } from '../../adapters/cli/output/terminal.ts';
 import { outputWanted, runProgram } from '../../adapters/cli/program.ts';
+import { ProcessInterrupts } from '../../adapters/cli/signals.ts';
 import type { Interrupts } from '../../adapters/cli/signals.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -31,28 +32,19 @@ export class Kept extends Writable {
 }
 
 /** Signals that a test sends by hand. */
-export class HandSignals implements Interrupts {
-  readonly #first = new AbortController();
-  readonly #second = new AbortController();
+export class HandSignals extends ProcessInterrupts {
+  readonly #hand: EventEmitter;
 
-  get signal(): AbortSignal {
-    return this.#first.signal;
+  constructor(hand = new EventEmitter()) {
+    let lookedAtMs = 0;
+    // An hour between two looks: a second signal is never the first one again.
+    super(hand, () => (lookedAtMs += 3_600_000));
+    this.#hand = hand;
   }
 
-  get hurry(): AbortSignal {
-    return this.#second.signal;
-  }
-
-  stop(reason: Error): void {
-    this.#first.abort(reason);
-  }
-
+  /** The first tells to stop, a second one to hurry. */
   interrupt(): void {
-    this.stop(new VmchartError('Interrupted', 'Interrupted by SIGINT.', { reason: 'signal' }));
-  }
-
-  hurryUp(): void {
-    this.#second.abort(new VmchartError('Interrupted', 'Interrupted by SIGINT.', { reason: 'signal' }));
+    this.#hand.emit('SIGINT', 'SIGINT');
   }
 }
 

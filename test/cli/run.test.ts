@@ -193,7 +193,7 @@ describe('run on a running emulator', () => {
     const running = json(['run', ...there], { interrupts });
     while (emulator.recorder.count('TerminateMicrovm') === asked) await turn();
     interrupts.interrupt();
-    interrupts.hurryUp();
+    interrupts.interrupt();
     const { exitCode, data } = await running;
     expect(exitCode).toBe(11);
     expect(data?.['teardown']).toMatchObject({ undeleted: [data?.['microvmId']] });

@@ -17,9 +17,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { extract, pack } from 'tar-stream';
 import type { DownloadDirOptions, Http } from 'vmchart/effects';
-import { Session } from 'vmchart/effects';
-import { localFiles, manualClock } from 'vmchart/adapters';
+import { localFiles } from 'vmchart/adapters';
 import { rejection } from './daemon-recorder.ts';
+import { diskSession } from './disk-session.ts';
 
 type Member = {
   name: string;
@@ -84,18 +84,8 @@ afterEach(async () => {
   await rm(scratch, { recursive: true, force: true });
 });
 
-function sessionOf(http: Http): Session {
-  return Session.direct({
-    endpoint: 'http://x',
-    agentToken: 't',
-    http,
-    clock: manualClock(),
-    localFiles: localFiles(),
-  });
-}
-
 const download = async (archive: Buffer, options: DownloadDirOptions = {}) =>
-  await sessionOf(new ArchiveDaemon(archive)).downloadDir('/work', target, options);
+  await diskSession(new ArchiveDaemon(archive)).downloadDir('/workspace', target, options);
 
 /** Everything below a directory: path, kind, and what is in it. */
 async function tree(root: string, below = ''): Promise<Record<string, string>> {
@@ -307,7 +297,7 @@ describe('downloadDir', () => {
       await archiveOf(...Array.from({ length: 48 }, (_, index) => ({ name: `f${index}`, text: 'x'.repeat(65_536) }))),
     );
     daemon.pieceBytes = 65_536;
-    const work = sessionOf(daemon).downloadDir('/work', target, { maxBytes: 1024 * 1024 });
+    const work = diskSession(daemon).downloadDir('/workspace', target, { maxBytes: 1024 * 1024 });
     expect(await rejection(work)).toMatchObject({ reason: 'archive-too-large' });
     expect(daemon.sentBytes).toBeLessThanOrEqual(1024 * 1024 + 4 * 65_536);
     expect(daemon.closed).toBe(true);
@@ -348,18 +338,20 @@ describe('downloadDir', () => {
     );
     for (const failAfter of [700, 2_100, 9_800]) {
       daemon.failAfter = failAfter;
-      expect(await rejection(sessionOf(daemon).downloadDir('/work', target))).toMatchObject({ wireKind: 'Transport' });
+      expect(await rejection(diskSession(daemon).downloadDir('/workspace', target))).toMatchObject({
+        wireKind: 'Transport',
+      });
       expect(await tree(scratch)).toEqual({ 'target/': '', 'target/a': 'before' });
     }
     daemon.failAfter = null;
-    await sessionOf(daemon).downloadDir('/work', target);
+    await diskSession(daemon).downloadDir('/workspace', target);
     expect((await tree(target))['a']).toBe('after');
   });
 
   test('an abort leaves the directory as it was and rejects with its reason', async () => {
     const abort = new AbortController();
     const daemon = new ArchiveDaemon(await archiveOf({ name: 'a', text: 'x'.repeat(9_000) }));
-    const work = sessionOf(daemon).downloadDir('/work', target, {
+    const work = diskSession(daemon).downloadDir('/workspace', target, {
       signal: abort.signal,
       onProgress: ({ bytes }) => void (bytes > 4_000 && abort.abort(new Error('enough'))),
     });
@@ -432,7 +424,7 @@ describe('uploadDir', () => {
     const socket = createServer().listen(join(source, 'sock'));
     await new Promise((resolve) => socket.once('listening', resolve));
     const daemon = new ArchiveDaemon();
-    const report = await sessionOf(daemon).uploadDir(source, '/work');
+    const report = await diskSession(daemon).uploadDir(source, '/workspace');
     socket.close();
     expect(report).toEqual({
       files: 3,
@@ -465,17 +457,17 @@ describe('uploadDir', () => {
     for (const to of ['/etc/passwd', '../../x']) {
       await symlink(to, join(source, 'l'));
       const daemon = new ArchiveDaemon(Buffer.from('untouched'));
-      const error = await rejection(sessionOf(daemon).uploadDir(source, '/work'));
+      const error = await rejection(diskSession(daemon).uploadDir(source, '/workspace'));
       expect(error).toMatchObject({ kind: 'InvalidArg', reason: 'unsafe-link' });
       expect(daemon.archive.toString()).toBe('untouched');
-      const report = await sessionOf(daemon).uploadDir(source, '/work', { unsafeLinks: 'skip' });
+      const report = await diskSession(daemon).uploadDir(source, '/workspace', { unsafeLinks: 'skip' });
       expect(report.skipped).toEqual([{ path: 'l', reason: 'link' }]);
       await rm(join(source, 'l'));
     }
   });
 
   test('a missing directory is a mistake of the caller', async () => {
-    const error = await rejection(sessionOf(new ArchiveDaemon()).uploadDir(join(scratch, 'nowhere'), '/work'));
+    const error = await rejection(diskSession(new ArchiveDaemon()).uploadDir(join(scratch, 'nowhere'), '/workspace'));
     expect(error).toMatchObject({ kind: 'InvalidArg', reason: 'local-not-found' });
   });
 
@@ -495,7 +487,7 @@ describe('uploadDir', () => {
       },
       openStream: () => Promise.reject(new Error()),
     };
-    expect(await rejection(sessionOf(http).uploadDir(source, '/work'))).toMatchObject({ wireKind: 'TooLarge' });
+    expect(await rejection(diskSession(http).uploadDir(source, '/workspace'))).toMatchObject({ wireKind: 'TooLarge' });
     await new Promise((resolve) => {
       setTimeout(resolve, 20);
     });

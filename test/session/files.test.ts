@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Http, HttpRequest, UploadOwnership } from 'vmchart/effects';
 import { Session, VmchartError } from 'vmchart/effects';
-import { localFiles, manualClock } from 'vmchart/adapters';
+import { manualClock } from 'vmchart/adapters';
 import { DaemonRecorder, execBody, healthBody, outcome, rejection, testSession } from './daemon-recorder.ts';
+import { diskSession } from './disk-session.ts';
 
 const done = { status: 204 };
 
@@ -230,20 +231,10 @@ describe('files on the local disk', () => {
     await rm(scratch, { recursive: true, force: true });
   });
 
-  function session(http: Http): Session {
-    return Session.direct({
-      endpoint: 'http://x',
-      agentToken: 't',
-      http,
-      clock: manualClock(),
-      localFiles: localFiles(),
-    });
-  }
-
   test('a file is sent with its size and its mode', async () => {
     await writeFile(join(scratch, 'tool'), 'é'.repeat(300_000), { mode: 0o750 });
     const server = readingServer(204);
-    await session(server.http).uploadFrom(join(scratch, 'tool'), '/bin/tool');
+    await diskSession(server.http).uploadFrom(join(scratch, 'tool'), '/bin/tool');
     expect(server.requests[0]?.url).toContain('&mode=0750');
     expect(server.requests[0]?.headers['content-length']).toBe('600000');
     expect(server.bodies[0]?.toString()).toBe('é'.repeat(300_000));
@@ -252,7 +243,7 @@ describe('files on the local disk', () => {
   test('a missing local file is a mistake of the caller, and nothing is sent', async () => {
     const server = readingServer();
     for (const path of ['nowhere', '.']) {
-      const work = session(server.http).uploadFrom(join(scratch, path), '/x');
+      const work = diskSession(server.http).uploadFrom(join(scratch, path), '/x');
       expect(await rejection(work)).toMatchObject({ kind: 'InvalidArg' });
     }
     expect(server.requests.length).toBe(0);
@@ -269,7 +260,7 @@ describe('files on the local disk', () => {
       const target = join(scratch, 'target');
       if (before !== null) await writeFile(target, before);
       for (const failure of failures) {
-        await expect(session(new DaemonRecorder(failure)).downloadTo('/x', target)).rejects.toBeInstanceOf(
+        await expect(diskSession(new DaemonRecorder(failure)).downloadTo('/x', target)).rejects.toBeInstanceOf(
           VmchartError,
         );
         expect(await readdir(scratch)).toEqual(before === null ? [] : ['target']);
@@ -280,11 +271,11 @@ describe('files on the local disk', () => {
 
   test('FC-091 fewer bytes than announced are an error that says how many', async () => {
     const short = { chunks: ['abc'], headers: { 'content-length': '10' } };
-    const error = await rejection(session(new DaemonRecorder(short)).downloadFile('/x'));
+    const error = await rejection(diskSession(new DaemonRecorder(short)).downloadFile('/x'));
     expect(error).toMatchObject({ reason: 'body-truncated', retryable: true });
     expect(error.message).toContain('3 of 10 bytes');
     const whole = new DaemonRecorder({ chunks: ['abcde'] });
-    expect(await session(whole).downloadTo('/x', join(scratch, 'target'))).toBe(5);
+    expect(await diskSession(whole).downloadTo('/x', join(scratch, 'target'))).toBe(5);
     expect(await readFile(join(scratch, 'target'), 'utf8')).toBe('abcde');
   });
 
@@ -337,11 +328,11 @@ describe('owners of uploads', () => {
     const http = new DaemonRecorder(done, health(true), ...ran('1000\n1001\n'), ...ran(''), done, ...ran(''));
     const session = owned(http, 'default-user');
     await session.uploadFile('/a -b', '');
-    await session.uploadTar('/work', '');
+    await session.uploadTar('/workspace', '');
     expect(starts(http)).toMatchObject([
       { command: ['id -u && id -g'], user: null },
       { command: ['chown', '-h', '1000:1001', '--', '/a -b'], user: 0 },
-      { command: ['chown', '-hR', '1000:1001', '--', '/work'], user: 0 },
+      { command: ['chown', '-hR', '1000:1001', '--', '/workspace'], user: 0 },
     ]);
   });
 

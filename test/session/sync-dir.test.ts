@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { extract } from 'tar-stream';
 import type { Http, HttpRequest } from 'vmchart/effects';
-import { Session } from 'vmchart/effects';
-import { localFiles, manualClock } from 'vmchart/adapters';
+import { manualClock } from 'vmchart/adapters';
 import { execBody, outcome, rejection } from './daemon-recorder.ts';
+import { diskSession } from './disk-session.ts';
 
 /** A daemon that keeps the manifest, and remembers what was uploaded and run. */
 class SyncDaemon implements Http {
@@ -65,21 +65,16 @@ afterEach(async () => {
   await rm(local, { recursive: true, force: true });
 });
 
-function sessionOf(http: Http): Session {
-  const clock = manualClock({ autoAdvance: true });
-  return Session.direct({ endpoint: 'http://x', agentToken: 't', http, clock, localFiles: localFiles() });
-}
-
 describe('syncDir', () => {
   test('sends what is new or changed, removes what vanished, leaves the rest alone', async () => {
     const daemon = new SyncDaemon();
-    const session = sessionOf(daemon);
+    const session = diskSession(daemon, manualClock({ autoAdvance: true }));
     await mkdir(join(local, 'sub'));
     await writeFile(join(local, 'same'), 'same');
     await writeFile(join(local, 'sub/changes'), 'one');
     await writeFile(join(local, 'goes'), 'x');
     await symlink('same', join(local, 'link'));
-    const first = await session.syncDir(local, '/work/');
+    const first = await session.syncDir(local, '/workspace/');
     expect(first).toEqual({
       uploaded: ['goes', 'link', 'same', 'sub/changes'],
       removed: [],
@@ -90,15 +85,15 @@ describe('syncDir', () => {
     await writeFile(join(local, 'sub/changes'), 'two');
     await chmod(join(local, 'same'), 0o700);
     await rm(join(local, 'goes'));
-    const second = await session.syncDir(local, '/work');
+    const second = await session.syncDir(local, '/workspace');
     expect(second).toMatchObject({ uploaded: ['same', 'sub/changes'], removed: ['goes'], unchanged: 1 });
-    expect(await session.syncDir(local, '/work')).toMatchObject({ uploaded: [], removed: [], unchanged: 3 });
+    expect(await session.syncDir(local, '/workspace')).toMatchObject({ uploaded: [], removed: [], unchanged: 3 });
     expect(daemon.archives).toEqual([
       ['goes', 'link', 'same', 'sub/changes'],
       ['same', 'sub/changes'],
     ]);
     expect(daemon.commands.map(({ command, cwd, user }) => ({ command, cwd, user }))).toEqual([
-      { command: ['rm', '-f', '--', 'goes'], cwd: '/work', user: 0 },
+      { command: ['rm', '-f', '--', 'goes'], cwd: '/workspace', user: 0 },
     ]);
   });
 
@@ -106,7 +101,7 @@ describe('syncDir', () => {
     const daemon = new SyncDaemon();
     const hostile = ['../../etc/x', '/etc/x', '-rf', 'a\nb', 'a/../../x', './x', 'a//b', ''];
     daemon.manifest = JSON.stringify(Object.fromEntries([...hostile, 'old file'].map((path) => [path, 'file:1'])));
-    const report = await sessionOf(daemon).syncDir(local, '/work');
+    const report = await diskSession(daemon, manualClock({ autoAdvance: true })).syncDir(local, '/workspace');
     expect(report.ignored).toEqual(hostile);
     expect(report.removed).toEqual(['old file']);
     expect(daemon.commands.map(({ command }) => command)).toEqual([['rm', '-f', '--', 'old file']]);
@@ -116,14 +111,17 @@ describe('syncDir', () => {
     const daemon = new SyncDaemon();
     daemon.manifest = manifest;
     await writeFile(join(local, 'a'), 'a');
-    expect(await sessionOf(daemon).syncDir(local, '/work')).toMatchObject({ uploaded: ['a'], removed: [] });
+    expect(await diskSession(daemon, manualClock({ autoAdvance: true })).syncDir(local, '/workspace')).toMatchObject({
+      uploaded: ['a'],
+      removed: [],
+    });
   });
 
   test('many names go in several commands', async () => {
     const daemon = new SyncDaemon();
     const names = Array.from({ length: 3_000 }, (_, index) => `${'n'.repeat(40)}${index}`);
     daemon.manifest = JSON.stringify(Object.fromEntries(names.map((path) => [path, 'file:1'])));
-    await sessionOf(daemon).syncDir(local, '/work');
+    await diskSession(daemon, manualClock({ autoAdvance: true })).syncDir(local, '/workspace');
     expect(daemon.commands.length).toBeGreaterThan(1);
     expect(daemon.commands.flatMap(({ command }) => command.slice(3))).toEqual(names);
   });
@@ -132,7 +130,9 @@ describe('syncDir', () => {
     const daemon = new SyncDaemon();
     daemon.manifest = JSON.stringify({ old: 'file:1' });
     daemon.rmExit = 1;
-    expect(await rejection(sessionOf(daemon).syncDir(local, '/work'))).toMatchObject({
+    expect(
+      await rejection(diskSession(daemon, manualClock({ autoAdvance: true })).syncDir(local, '/workspace')),
+    ).toMatchObject({
       kind: 'Platform',
       reason: 'sync',
     });
