@@ -16,6 +16,11 @@ const wireKindOfStatus: Readonly<Record<number, WireKind>> = {
   507: 'InsufficientStorage',
 };
 
+/** What to try, where the daemon's slug leaves one thing. */
+const adviceOn: Readonly<Record<string, string>> = {
+  stdin_not_requested: 'Start the command with `stdin: true`.',
+};
+
 /** How much of an error's body goes into its message, in bytes. */
 const quotedBytes = 512;
 
@@ -33,7 +38,9 @@ export function statusError(method: string, path: string, response: HttpResponse
   const { status } = response;
   const quoted = Buffer.from(response.body.subarray(0, quotedBytes)).toString('utf8').trim();
   const message = `${method} ${path} answered ${status}${quoted === '' ? '' : `: ${quoted}`}`;
-  const details: ErrorDetails = { status, reason: slugOf(response) ?? foreignReason(response) };
+  const reason = slugOf(response) ?? foreignReason(response);
+  const advice = adviceOn[reason ?? ''];
+  const details: ErrorDetails = { status, reason, ...(advice === undefined ? {} : { suggestions: [advice] }) };
   const wireKind = wireKindOfStatus[status] ?? (status >= 500 ? 'ServerError' : undefined);
   return wireKind === undefined
     ? new VmchartError('Protocol', message, details)

@@ -312,6 +312,19 @@ describe('commands', () => {
     expect([http.json(0), http.json(1)]).toEqual([{ data_b64: 'Z28K', signal: 'eof' }, { signal: 'eof' }]);
   });
 
+  test('input for a command that was started without any says how to start it', async () => {
+    const http = new DaemonRecorder({
+      status: 409,
+      headers: { 'content-type': 'application/json' },
+      body: { error: 'stdin_not_requested', detail: 'the exec was started without stdin' },
+    });
+    expect(await rejection(testSession(http).session.exec('e1').writeStdin('go'))).toMatchObject({
+      wireKind: 'Conflict',
+      reason: 'stdin_not_requested',
+      suggestions: ['Start the command with `stdin: true`.'],
+    });
+  });
+
   test('EXE-15 a kill tells whether there was a group', async () => {
     const http = new DaemonRecorder(
       { body: { exec_id: 'e1', killed: true } },
