@@ -4,4 +4,5 @@ export type { LegendEntry } from './legend.ts';
 export { layOut } from './graphviz.ts';
 export { escapeXml, readDrawing, styleSheet, svgFile } from './svg.ts';
 export type { Drawing, SvgOptions, ThemedColour } from './svg.ts';
-export { bestShape, sheetOf } from './sheet.ts';
+export { clutterOf } from './clarity.ts';
+export { clearest, sheetOf } from './sheet.ts';

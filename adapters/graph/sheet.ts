@@ -1,4 +1,5 @@
 /** Several drawings on one sheet: in rows, in the order given, each row as wide as the sheet allows. */
+import { clutterOf } from './clarity.ts';
 import type { Drawing } from './svg.ts';
 
 const gap = 28;
@@ -27,8 +28,17 @@ export function sheetOf(drawings: readonly Drawing[], widthPx: number): Drawing 
   return { width, height: Math.max(0, top - gap), content: content.join('\n') };
 }
 
-/** Of several layouts of one graph, the one that fits best into a page of the given proportion of width to height. */
-export function bestShape(drawings: readonly [Drawing, ...Drawing[]], proportion: number): Drawing {
-  const size = ({ width, height }: Drawing) => Math.max(width / proportion, height);
-  return drawings.reduce((best, drawing) => (size(drawing) < size(best) ? drawing : best));
+/** What one thing that is hard to read costs, as a share of a drawing's size. */
+const clutterCost = 0.06;
+
+/**
+ * Of several layouts of one graph, the one that is best to read: small on a page of the given proportion of width to
+ * height, with few words that lie on something.
+ */
+export function clearest(drawings: readonly [Drawing, ...Drawing[]], proportion: number): Drawing {
+  const cost = (drawing: Drawing) =>
+    Math.max(drawing.width / proportion, drawing.height) * (1 + clutterCost * clutterOf(drawing));
+  return drawings
+    .map((drawing) => ({ drawing, cost: cost(drawing) }))
+    .reduce((best, candidate) => (candidate.cost < best.cost ? candidate : best)).drawing;
 }

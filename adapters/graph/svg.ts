@@ -24,16 +24,34 @@ const fonts = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 /** Pixels for a point. */
 const pixelsPerPoint = 4 / 3;
 
-/** Reads Graphviz's SVG. */
-export function readDrawing(svg: string): Drawing {
+/** Reads Graphviz's SVG. `ground` is the colour on which the words of the arrows stand. */
+export function readDrawing(svg: string, ground: string): Drawing {
   const [, box] = /viewBox="0.00 0.00 ([\d. ]+)"/.exec(svg) ?? [];
   const [width = 0, height = 0] = (box ?? '').split(' ').map(Number);
   const body = svg.slice(svg.indexOf('>', svg.indexOf('<svg')) + 1, svg.lastIndexOf('</svg>'));
   return {
     width: Math.ceil(width * pixelsPerPoint),
     height: Math.ceil(height * pixelsPerPoint),
-    content: `<g transform="scale(1.3333)">${cleaned(body)}</g>`,
+    content: `<g transform="scale(1.3333)">${labelsOnTop(cleaned(body), ground)}</g>`,
   };
+}
+
+/**
+ * Moves the words of the arrows above all lines, with a rim in the colour of the ground: where an arrow has to pass
+ * behind words, they stay readable.
+ */
+function labelsOnTop(content: string, ground: string): string {
+  const rim = `stroke="${ground}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"`;
+  const labels: string[] = [];
+  const lines = content.replace(/<g [^>]*class="edge [\s\S]*?<\/g>/g, (edge) =>
+    edge.replace(/<text [\s\S]*?<\/text>\n?/g, (text) => {
+      labels.push(text.trim());
+      return '';
+    }),
+  );
+  if (labels.length === 0) return content;
+  const end = lines.lastIndexOf('</g>');
+  return `${lines.slice(0, end)}<g class="labels" ${rim}>\n${labels.join('\n')}\n</g>\n${lines.slice(end)}`;
 }
 
 function cleaned(body: string): string {

@@ -55,6 +55,8 @@ export interface EventEntry extends Entry<'event'> {
   /** Who acted, and in which words, where that is known. */
   readonly by?: string;
   readonly says?: string;
+  /** What else it changed, around the chart. */
+  readonly changes?: string;
 }
 
 /** The immediate answer to a command. */

@@ -5,17 +5,17 @@ type Style = Readonly<Record<string, string>>;
 
 const font = 'Helvetica';
 
-/** The whole picture. */
-export const graphStyle: Style = {
+/** The whole picture, with its boxes so many times as far apart as is usual. */
+export const graphStyle = (spread: number): Style => ({
   bgcolor: 'transparent',
   fontname: font,
   compound: 'true',
   newrank: 'true',
-  nodesep: '0.4',
-  ranksep: '0.5',
+  nodesep: String(0.4 * spread),
+  ranksep: String(0.5 * spread),
   pad: '0.2',
   splines: 'true',
-};
+});
 
 /** Every box, unless it says otherwise. */
 export const nodeStyle: Style = {

@@ -19,14 +19,16 @@ export function words(text: string, role: ColourRole, bold = false): string {
   return `<font color="${light(role)}">${inner}</font>`;
 }
 
+/** Keeps the words of a label off the line beside it. */
+const besideLine = '<td width="5"></td>';
+
 /** A label of several rows, each made by {@link words}. A row of its own is indented by two spaces' width if asked. */
 export function label(rows: readonly (string | { readonly indented: string })[]): string {
-  const cells = rows.map((row) =>
-    typeof row === 'string'
-      ? `<tr><td align="left">${row}</td></tr>`
-      : `<tr><td align="left">&#160;&#160;&#160;${row.indented}</td></tr>`,
-  );
-  return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${cells.join('')}</table>>`;
+  const lines = rows.map((row) => {
+    const text = typeof row === 'string' ? row : `&#160;&#160;&#160;${row.indented}`;
+    return `<tr>${besideLine}<td align="left">${text}</td></tr>`;
+  });
+  return `<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">${lines.join('')}</table>>`;
 }
 
 /** Class names, without those that do not apply. */

@@ -3,7 +3,8 @@
  * rest, and each element carries a class and an id, so that a style sheet can light it in the SVG.
  */
 import type { AnyStateMachine } from 'xstate';
-import { chartOf, isInFlight, topOf, type Chart, type ChartState, type ChartTransition } from './chart.ts';
+import { chartOf, isInFlight, topOf } from './chart.ts';
+import type { Chart, ChartState, ChartTransition, TriggerKind } from './chart.ts';
 import {
   currentStyle,
   edgeStyle,
@@ -19,7 +20,7 @@ import {
 import { attributes, classes, label, quote, words } from './dot-syntax.ts';
 import { guardNames, guardText } from './guard.ts';
 import { overviewOf } from './overview.ts';
-import { light } from './palette.ts';
+import { light, type ColourRole } from './palette.ts';
 
 /** Options of {@link toDot}. */
 export interface DotOptions {
@@ -34,13 +35,15 @@ export interface DotOptions {
   readonly only?: string | null;
   /** Which way it reads: top to bottom (default), or left to right. */
   readonly direction?: 'TB' | 'LR';
+  /** How far its boxes stand apart, as a multiple of what is usual. */
+  readonly spread?: number;
 }
 
 type Move = ChartTransition & { readonly to: string };
 
 /** Prints a machine as a Graphviz graph. A law of the root is drawn once, from a box called `any state`. */
 export function toDot(machine: AnyStateMachine, options: DotOptions = {}): string {
-  const { flat = false, highlight = null, only = null, direction = 'TB' } = options;
+  const { flat = false, highlight = null, only = null, direction = 'TB', spread = 1 } = options;
   const chart = chartOf(machine);
   const marked = highlight !== null && flat ? topOf(highlight) : highlight;
   const body = flat
@@ -50,7 +53,7 @@ export function toDot(machine: AnyStateMachine, options: DotOptions = {}): strin
       : partLines(chart, marked, only);
   return [
     `digraph ${quote(chart.id)} {`,
-    `  graph [${attributes({ ...graphStyle, rankdir: direction, tooltip: chart.description ?? chart.id })}]`,
+    `  graph [${attributes({ ...graphStyle(spread), rankdir: direction, tooltip: chart.description ?? chart.id })}]`,
     `  node [${attributes(nodeStyle)}]`,
     `  edge [${attributes(edgeStyle)}]`,
     ...body.map((line) => `  ${line}`),
@@ -65,10 +68,9 @@ function flatLines(chart: Chart, marked: string | null): string[] {
   return [
     ...(initial === null ? [] : startLines('', { node: initial, cluster: null })),
     ...outer.map((state) => nodeLine(state, marked)),
-    ...arrows.map(({ from, to, events, requirements }) => {
-      const trigger = events.some((event) => !event.includes('.')) ? 'command' : 'report';
+    ...arrows.map(({ from, to, trigger, events, requirements }) => {
       const rows = [
-        ...(events.length === 0 ? [] : [words(events.join(', '), trigger, true)]),
+        ...(events.length === 0 ? [] : [words(events.join(', '), roleOf(trigger), true)]),
         ...inPairs(requirements).map((ids) => words(ids.join(' · '), 'requirement')),
       ];
       return arrowLine(
@@ -249,7 +251,7 @@ function rowsOf({ label: event, trigger, guard, requirements }: Move): (string |
   const named = new Set(guardNames(guard));
   const others = requirements.filter((id) => !named.has(id)).join(' · ');
   const condition = guard === null ? '' : `[${guardText(guard)}]`;
-  const first = event === '' ? [] : [words(event, trigger === 'eventless' ? 'outcome' : trigger, true)];
+  const first = event === '' ? [] : [words(event, roleOf(trigger), true)];
   const rest = [
     ...(condition === '' ? [] : [words(condition, 'muted')]),
     ...(others === '' ? [] : [words(others, 'requirement')]),
@@ -269,7 +271,7 @@ function arrowLine(tail: End, head: End, { trigger, rows, tooltip, id }: Arrow):
   const style = {
     class: classes('move', trigger),
     id,
-    color: light(trigger === 'eventless' ? 'outcome' : trigger),
+    color: light(roleOf(trigger)),
     tooltip,
     ...(trigger === 'command' ? { penwidth: '1.7' } : {}),
     ...(trigger === 'report' ? { style: 'dashed' } : trigger === 'time' ? { style: 'dotted', penwidth: '1.5' } : {}),
@@ -277,6 +279,11 @@ function arrowLine(tail: End, head: End, { trigger, rows, tooltip, id }: Arrow):
   };
   const text = rows.length === 0 ? '' : `, label=${label(rows)}`;
   return `${quote(tail.node)} -> ${quote(head.node)} [${attributes(style)}${text}]`;
+}
+
+/** The colour of an arrow and of its event. */
+function roleOf(trigger: TriggerKind): ColourRole {
+  return trigger === 'eventless' ? 'outcome' : trigger;
 }
 
 function inPairs<Item>(items: readonly Item[]): Item[][] {

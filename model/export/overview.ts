@@ -4,13 +4,15 @@
  * A command whose call is still under way is named on the arrow that the call's outcome takes: in the lifecycle, SUSPEND
  * stands on the arrow from RUNNING to SUSPENDING, though the machine takes that step when SuspendMicrovm answers.
  */
-import { topOf, type Chart, type ChartTransition } from './chart.ts';
+import { topOf, type Chart, type ChartTransition, type TriggerKind } from './chart.ts';
 import { guardNames, guardText } from './guard.ts';
 
 /** One arrow of the overview. */
 export interface OverviewArrow {
   readonly from: string;
   readonly to: string;
+  /** What makes it happen: a command, or else the first of a report, time, or the end of a call. */
+  readonly trigger: TriggerKind;
   /** The commands that lead there; where there is none, the reports and ticks that do. Each once, in order. */
   readonly events: readonly string[];
   /** Ids of the requirements that speak on the way, in ascending order. */
@@ -72,7 +74,7 @@ export function overviewOf(chart: Chart): Overview {
     arrows: tops.flatMap((top) =>
       kept
         .filter(({ from }) => from === top)
-        .map(({ from, to, events, requirements }) => ({ from, to, events, requirements })),
+        .map(({ from, to, trigger, events, requirements }) => ({ from, to, trigger, events, requirements })),
     ),
   };
 }
@@ -122,7 +124,7 @@ function wordsOf(
   moves: readonly Move[],
   direct: ReadonlySet<string>,
   specified: boolean,
-): Pick<OverviewArrow, 'events' | 'requirements'> {
+): Pick<OverviewArrow, 'trigger' | 'events' | 'requirements'> {
   const counts = (step: ChartTransition) => !specified || isMain(step);
   // Where a command leads there at once, nothing else needs explaining.
   const byCommand = moves.some(isCommand);
@@ -142,7 +144,12 @@ function wordsOf(
       ...guardNames(guard).filter((name) => /^[A-Z]+-\d+$/.test(name)),
     ]);
   const commands = named([...moves, ...begun], 'command');
+  const trigger =
+    commands.length > 0
+      ? 'command'
+      : ((['report', 'time', 'outcome'] as const).find((kind) => named(moves, kind).length > 0) ?? 'eventless');
   return {
+    trigger,
     events: [...new Set(commands.length > 0 ? commands : [...named(moves, 'report'), ...named(moves, 'time')])],
     requirements: [...new Set(ids)]
       .filter((id) => !isOutside(id))

@@ -25,6 +25,7 @@ beforeAll(() => {
   const head = `import { createMachine } from 'xstate';\n`;
   writeFileSync(path('door.mjs'), `${head}export const door = ${door};`);
   writeFileSync(path('two.mjs'), `${head}export const one = ${door};\nexport const two = ${door};`);
+  writeFileSync(path('check.mjs'), `${head}export default { name: 'door', machine: ${door} };`);
   writeFileSync(path('none.mjs'), `export const nothing = 1;`);
   writeFileSync(path('broken.mjs'), `export const = ;`);
   writeFileSync(path('typed.ts'), `export const x: number = 1;`);
@@ -90,6 +91,58 @@ test('a machine of the user’s own module is drawn', async () => {
   expect((await json(['graph', `${path('two.mjs')}#two`, '--format', 'dot'])).data).toMatchObject({ machine: 'two' });
 });
 
+describe('a counterexample as a drawing', () => {
+  const report = (system: string, steps: readonly (readonly [by: string, what: string, state: string])[]) =>
+    JSON.stringify({
+      type: 'check',
+      data: {
+        counterexample: {
+          property: 'never-open',
+          requirement: null,
+          says: 'The door is never open.',
+          start: system.startsWith('composed') ? 'everything at its start' : 'closed',
+          system,
+          steps: steps.map(([by, what, state]) => ({ by, what, state, effects: [], event: null })),
+        },
+      },
+    });
+
+  test('one of the composed system shows the way of the client and of the VM, and names every step', async () => {
+    writeFileSync(
+      path('composed.json'),
+      report('composedSystem({})', [
+        ['caller 1', 'RUN', 'client = PENDING.launching, wire = a request'],
+        ['service', 'makes a VM for the launch', 'vm = PENDING'],
+        ['daemon', 'gets the run hook', 'vm = RUNNING'],
+        ['host', 'asks where the VM is', 'report = RUNNING'],
+        ['host', 'tells the client: RUNNING', 'client = RUNNING.idle'],
+      ]),
+    );
+    const { data } = await json(['graph', '--replay', path('composed.json')]);
+    const { machine, content } = data as { machine: string; content: string };
+    expect(machine).toBe('sandbox, platform');
+    expect(content.match(/data-state="RUNNING" class="seen node outer current"/g)).toHaveLength(2);
+    expect(content.match(/data-move="PENDING RUNNING" class="way edge/g)).toHaveLength(2);
+    expect(content).toMatch(/data-state="PENDING.launching" class="seen /);
+    for (const step of ['caller 1: RUN → client PENDING.launching', 'host: asks where the VM is'])
+      expect(content).toContain(`>${step}</text>`);
+  });
+
+  test('one of a module of the user’s own needs that module', async () => {
+    writeFileSync(path('door.json'), report('moduleSystem(check)', [['somebody', 'opens', 'open']]));
+    const { exitCode, error } = await json(['graph', '--replay', path('door.json')]);
+    expect({ exitCode, suggestions: error?.suggestions }).toEqual({
+      exitCode: 2,
+      suggestions: ['Name the module that exports its machine, such as vmchart graph ./orders.js --replay FILE.'],
+    });
+    for (const module of ['door.mjs', 'check.mjs']) {
+      const { data } = await json(['graph', path(module), '--replay', path('door.json')]);
+      expect(data).toMatchObject({ machine: 'door' });
+      expect((data as { content: string }).content).toMatch(/data-move="closed open" class="way edge/);
+    }
+  });
+});
+
 describe('what is asked wrongly is refused in one sentence', () => {
   test.each([
     [['graph', 'sandbo'], 'There is no machine "sandbo".', 'Did you mean sandbox?'],
@@ -110,6 +163,9 @@ describe('what is asked wrongly is refused in one sentence', () => {
       'is neither a recording nor a report of vmchart check',
       'vmchart run --record',
     ],
+    [['graph', '--replay', path('door.mjs'), '--highlight', 'RUNNING'], 'it has no use for --highlight', ''],
+    [['ui', '--launch', '2', '--endpoint-url', 'http://127.0.0.1:1'], '--launch is for the emulator', ''],
+    [['ui', '--machine', './door.mjs'], 'it needs --replay FILE', ''],
     [['ui', '--replay', path('missing')], 'there is no such file', ''],
     [['run', '--exec', 'true', '--inspect', 'nowhere'], '--inspect takes the address that vmchart ui prints', ''],
   ])('%p', async (words, sentence, hint) => {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { validateXML } from 'xmllint-wasm';
 import { drawSvg } from '../../adapters/cli/pictures/draw.ts';
-import { layOut } from '../../adapters/graph/index.ts';
-import { sandboxMachine, vmStates } from '../../machines/index.ts';
-import { chartOf, machineCatalog, palette, toDot } from '../../model/export/index.ts';
+import { clearest, clutterOf, layOut } from '../../adapters/graph/index.ts';
+import { platformMachine, sandboxMachine, vmStates } from '../../machines/index.ts';
+import { chartOf, machineCatalog, overviewOf, palette, toDot } from '../../model/export/index.ts';
 
 const drawn = new Map<string, string>();
 beforeAll(async () => {
@@ -53,6 +53,35 @@ test('the lifecycle at a glance shows the six states large, marks one, and names
   for (const state of vmStates) expect(svg).toContain(`>${state}</text>`);
   expect(svg).toMatch(/<g data-state="RUNNING" class="node outer current">/);
   for (const id of ['STATE-3', 'STATE-5', 'STATE-11', 'STATE-12']) expect(svg).toContain(id);
+});
+
+test('from afar, what comes with time is drawn as time, and not as a command', async () => {
+  const { arrows } = overviewOf(chartOf(platformMachine));
+  expect(arrows.filter(({ events }) => events.includes('TICK')).map(({ trigger }) => trigger)).toEqual([
+    'time',
+    'time',
+  ]);
+  expect(await drawSvg(platformMachine, { flat: true })).toMatch(
+    /data-move="TERMINATING TERMINATED" class="edge move time"/,
+  );
+});
+
+test('the words of the arrows stand above every line', () => {
+  const svg = picture('platform');
+  for (const [edge] of svg.matchAll(/<g [^>]*class="edge [\s\S]*?<\/g>/g)) expect(edge).not.toContain('<text');
+  expect(svg).toMatch(/<g class="labels" stroke="#f8faff" [^>]*paint-order="stroke">/);
+});
+
+test('of two layouts the one is taken in which fewer words lie on something', () => {
+  const line = (y: number) => `<g class="edge move"><path fill="none" d="M0,${y}C10,${y} 90,${y} 100,${y}"/></g>`;
+  const word = (x: number, y: number, text: string) => `<text x="${x}" y="${y}" font-size="10.00">${text}</text>`;
+  const drawing = (content: string) => ({ width: 100, height: 100, content });
+  const crossed = drawing(`${line(47)}${word(20, 50, 'RESUME')}`);
+  const clear = drawing(`${line(60)}${word(20, 50, 'RESUME')}`);
+  const onEachOther = drawing(`${word(20, 50, 'RESUME')}${word(25, 52, 'SUSPEND')}`);
+  expect([crossed, clear, onEachOther].map(clutterOf)).toEqual([1, 0, 4]);
+  expect(clearest([onEachOther, crossed, clear], 1)).toBe(clear);
+  expect(clearest([crossed, { ...clear, width: 400 }], 1)).toBe(crossed);
 });
 
 test('calls in flight are drawn quieter than states', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createActor, createMachine, fromPromise } from 'xstate';
+import { stepsInWords } from '../../adapters/cli/pictures/replay-steps.ts';
 import type { TraceEntry } from '../../adapters/trace/entry.ts';
 import { entriesOfCounterexample, findCounterexample } from '../../adapters/trace/counterexample.ts';
 import { readReplay, recordTo } from '../../adapters/trace/file.ts';
@@ -278,6 +279,75 @@ test('a counterexample is found wherever it is in a report, and becomes a life o
     [1000, 'SUSPENDED.idle → SUSPENDED.resuming'],
     [1000, 'finding'],
   ]);
+});
+
+describe('a counterexample of the composed system', () => {
+  const counterexample = {
+    property: 'no-resume-past-window',
+    requirement: 'STATE-12',
+    says: 'No resume goes out past the window.',
+    start: 'everything at its start',
+    system: 'composedSystem({})',
+    steps: [
+      ['caller 1', 'RUN', 'client = PENDING.launching, wire = a request, caller1 = waits for RUN'],
+      ['service', 'makes a VM for the launch', 'vm = PENDING, wire = an answer: says PENDING'],
+      ['platform', 'its step under way is done, or takes too long', 'vm = PENDING'],
+      ['wire', 'answers the client: says PENDING', 'client = PENDING.awaitingRunning, wire = quiet'],
+      ['host', 'asks where the VM is', 'nothing changes'],
+    ].map(([by = '', what = '', state = '']) => ({ by, what, effects: [], state, event: null })),
+  };
+  const entries = entriesOfCounterexample(counterexample);
+  const statesOf = (life: string) =>
+    entries.flatMap((entry) => (entry.kind === 'state' && entry.life === life ? [[entry.at, entry.state]] : []));
+
+  test('is the life of the client and that of the VM, each in the states of its own chart', () => {
+    expect(entries.filter(({ kind }) => kind === 'life')).toEqual([
+      expect.objectContaining({ at: 0, life: 'client', machine: 'sandbox' }),
+      expect.objectContaining({ at: 2000, life: 'vm', machine: 'platform' }),
+    ]);
+    expect(statesOf('client')).toEqual([
+      [0, 'PENDING.idle'],
+      [1000, 'PENDING.launching'],
+      [4000, 'PENDING.awaitingRunning'],
+    ]);
+    expect(statesOf('vm')).toEqual([[2000, 'PENDING']]);
+  });
+
+  test('names the step of every actor, and what else it changed', () => {
+    const steps = entries.filter((entry) => entry.kind === 'event');
+    expect(steps.map(({ by, says, changes }) => [by, says, changes])).toEqual([
+      ['caller 1', 'RUN', 'wire = a request, caller1 = waits for RUN'],
+      ['service', 'makes a VM for the launch', 'vm = PENDING, wire = an answer: says PENDING'],
+      ['platform', 'its step under way is done, or takes too long', 'vm = PENDING'],
+      ['wire', 'answers the client: says PENDING', 'wire = quiet'],
+      ['host', 'asks where the VM is', undefined],
+    ]);
+    expect(new Set(steps.map(({ life }) => life))).toEqual(new Set(['client']));
+    expect(entries.at(-1)).toMatchObject({ kind: 'finding', life: 'client', at: 5000 });
+  });
+
+  test('is told in words, one line a step', () => {
+    expect(stepsInWords({ title: '', entries })).toEqual([
+      'begins: client PENDING.idle',
+      'caller 1: RUN → client PENDING.launching',
+      'service: makes a VM for the launch → vm PENDING',
+      'platform: its step under way is done, or takes too long',
+      'wire: answers the client: says PENDING → client PENDING.awaitingRunning',
+      'host: asks where the VM is',
+    ]);
+  });
+});
+
+test('a counterexample of a module of one’s own is not taken for one of the lifecycle', () => {
+  const [life] = entriesOfCounterexample({
+    property: 'p',
+    requirement: null,
+    says: 's',
+    start: 'closed',
+    system: 'moduleSystem(check)',
+    steps: [],
+  });
+  expect(life).toMatchObject({ kind: 'life', machine: 'the checked module' });
 });
 
 test('a log is kept in bounds, however long a life is', () => {

@@ -16,37 +16,50 @@ export const graphCommand = command({
   name: 'graph',
   summary: 'Draw a statechart: the lifecycle, or any other machine.',
   description:
-    'The pictures are made from the machine that runs. stately is a file of plain XState v5 to paste into Stately\n' +
-    'Studio; scxml is the W3C format; table shows what each state answers to each command. promela and smt2 are the model\n' +
-    'that vmchart check explores, for SPIN and for an SMT solver.',
+    'Every picture is made from the machine that runs. mermaid is for Markdown; svg is laid out by Graphviz, for light and\n' +
+    'dark; dot is for Graphviz itself; stately is one file of plain XState v5, to paste into Stately Studio; scxml is the\n' +
+    'W3C format; json is the definition; table shows what each state answers to each command.\n' +
+    'promela and smt2 are the model that vmchart check explores, for SPIN and for an SMT solver.\n' +
+    'Without -o it prints to stdout.',
   positionals: [
     {
       key: 'machine',
       required: false,
       argument: text({
-        summary: 'Its name, or a module that exports one, such as ./orders.js or ./orders.js#orderMachine.',
+        summary:
+          'A name of vmchart graph --list, or a module that exports a machine: ./orders.js, or ./orders.js#orderMachine.',
         placeholder: 'MACHINE',
         defaultText: 'sandbox',
       }),
     },
   ],
   options: {
-    format: choice({ summary: 'What to make.', defaultText: 'mermaid' }, formats),
-    flat: flag({ summary: 'Only the outermost states, with the main arrows.' }),
-    highlight: text({ summary: 'Mark a state.', placeholder: 'STATE' }),
+    format: choice({ summary: 'What to make.', defaultText: 'mermaid; with --replay: svg' }, formats),
+    flat: flag({ summary: 'Only the outermost states, with the main arrows (mermaid, svg, dot).' }),
+    highlight: text({
+      summary: 'Mark a state, such as RUNNING or RUNNING.suspending (mermaid, svg, dot).',
+      placeholder: 'STATE',
+    }),
     only: text({ summary: 'Draw one outermost state with all that is in it (svg, dot).', placeholder: 'STATE' }),
     output: text({ summary: 'Write to a file.', placeholder: 'FILE', short: 'o', defaultText: 'stdout' }),
-    replay: readableFile({ summary: 'Draw the way of a recorded life, or of a counterexample (svg).' }),
-    list: flag({ summary: 'List the machines.' }),
+    replay: readableFile({
+      summary:
+        'Draw the way of a life that vmchart run --record wrote, or of a counterexample of vmchart check --json.',
+    }),
+    list: flag({ summary: 'List the machines, with the number of their states.' }),
   },
   examples: [
+    ['vmchart graph --list', 'What can be drawn.'],
     ['vmchart graph --flat', 'The lifecycle at a glance, for a README.'],
     ['vmchart graph --format svg -o lifecycle.svg', 'The whole lifecycle to look at.'],
-    ['vmchart graph --format stately', 'Paste what it prints into Stately Studio.'],
+    ['vmchart graph --format svg --only SUSPENDED -o suspended.svg', 'One of its states, with what is inside.'],
+    ['vmchart graph exec --format svg --highlight running.alive -o exec.svg', 'Another machine, with a state marked.'],
+    ['vmchart graph --format stately -o lifecycle.ts', 'A file to paste into Stately Studio.'],
     ['vmchart graph --format table', 'What every state answers to every command.'],
     ['vmchart graph --format promela -o model.pml', 'The composed system for SPIN: spin -a model.pml.'],
     ['vmchart graph ./orders.js --format svg -o orders.svg', 'A machine of your own.'],
     ['vmchart graph --replay life.jsonl -o life.svg', 'The way that a recorded life took.'],
+    ['vmchart graph ./check.js --replay report.json -o bug.svg', 'A counterexample of your own check.'],
   ],
   async run(values): Promise<Outcome> {
     if (values.list) return await listed();
@@ -85,25 +98,26 @@ async function delivered(
   return { data: { ...about, file }, text: `Wrote ${file}.` };
 }
 
+interface ReplayValues {
+  readonly positional: Readonly<Record<string, string | undefined>>;
+  readonly format: string | undefined;
+  readonly flat: boolean;
+  readonly highlight: string | undefined;
+  readonly only: string | undefined;
+  readonly output: string | undefined;
+}
+
 async function drawnReplay(
-  { path, content: text }: { readonly path: string; readonly content: string },
-  values: { readonly format: string | undefined; readonly flat: boolean; readonly output: string | undefined },
+  file: { readonly path: string; readonly content: string },
+  values: ReplayValues,
 ): Promise<Outcome> {
   if ((values.format ?? 'svg') !== 'svg') throw usageError(`--replay draws svg; ${values.format} has no use for it.`);
-  const [{ readReplay }, { drawReplay }, { findMachine }] = await Promise.all([
-    import('../../trace/file.ts'),
-    import('../pictures/draw-replay.ts'),
-    import('../../../model/export/index.ts'),
-  ]);
-  const replay = readReplay(text, path);
-  const life = replay.entries.find((entry) => entry.kind === 'life');
-  const known = life === undefined ? null : findMachine(life.machine);
-  if (known === null) throw usageError(`${path} is of a machine that vmchart does not know.`);
-  return await delivered(
-    { machine: known.name, format: 'svg' },
-    await drawReplay(known.machine, replay, values.flat),
-    values.output,
-  );
+  for (const option of ['highlight', 'only'] as const) {
+    if (values[option] !== undefined) throw usageError(`--replay marks the way itself: it has no use for --${option}.`);
+  }
+  const { drawReplayFile } = await import('../pictures/replay-file.ts');
+  const { machine, svg } = await drawReplayFile(file, values.positional['machine'], values.flat);
+  return await delivered({ machine, format: 'svg' }, svg, values.output);
 }
 
 async function listed(): Promise<Outcome> {

@@ -1,9 +1,9 @@
 /** A machine's pictures for the page: from afar, and one outermost state at a time. */
 import { createMachine, type AnyStateMachine } from 'xstate';
-import { chartOf, findMachine, palette, toDot } from '../../../model/export/index.ts';
-import { bestShape, layOut, readDrawing, styleSheet } from '../../graph/index.ts';
-import type { Drawing } from '../../graph/index.ts';
+import { chartOf, findMachine, palette } from '../../../model/export/index.ts';
+import { styleSheet } from '../../graph/index.ts';
 import type { ChartView } from '../../ui/index.ts';
+import { drawInside, drawOverview } from './layout.ts';
 
 /** The panel on the page is about as wide as high. */
 const proportion = 1;
@@ -17,23 +17,20 @@ export const chartTheme: string = styleSheet(Object.values(palette));
  */
 export async function chartView(name: string, config: unknown, part: string | null): Promise<ChartView | null> {
   const machine = findMachine(name)?.machine ?? machineFrom(config);
-  if (machine === null) return null;
+  return machine === null ? null : await viewOf(name, machine, part);
+}
+
+/** A machine from afar, or one of its outermost states; `null` for a part that it does not have. */
+export async function viewOf(name: string, machine: AnyStateMachine, part: string | null): Promise<ChartView | null> {
   const parts = chartOf(machine)
     .states.filter(({ parent, children }) => parent === '' && children.length > 0)
     .map(({ path }) => path);
   if (part !== null && !parts.includes(part)) return null;
   const picture =
     part !== null || parts.length === 0
-      ? await best(machine, part)
-      : readDrawing(await layOut(toDot(machine, { flat: true })));
+      ? await drawInside(machine, { only: part }, proportion)
+      : await drawOverview(machine);
   return { machine: name, picture, parts };
-}
-
-async function best(machine: AnyStateMachine, only: string | null): Promise<Drawing> {
-  const layouts: Drawing[] = [];
-  for (const direction of ['TB', 'LR'] as const)
-    layouts.push(readDrawing(await layOut(toDot(machine, { only, direction }))));
-  return bestShape(layouts as [Drawing, ...Drawing[]], proportion);
 }
 
 /** A machine without implementations: enough to be drawn. */

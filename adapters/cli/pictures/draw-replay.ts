@@ -1,90 +1,121 @@
-/** The way that a recorded life took, drawn into its statechart: every step numbered, its states and arrows marked. */
+/** The way that recorded lives took, drawn into their statecharts: states and arrows marked, every step in words. */
 import type { AnyStateMachine } from 'xstate';
-import { chartOf, light, palette, toDot, topOf } from '../../../model/export/index.ts';
-import { escapeXml, layOut, readDrawing, sheetOf, svgFile, bestShape } from '../../graph/index.ts';
+import { chartOf, light, palette, topOf } from '../../../model/export/index.ts';
+import { escapeXml, sheetOf, svgFile } from '../../graph/index.ts';
 import type { Drawing } from '../../graph/index.ts';
 import type { Replay } from '../../trace/file.ts';
-import type { StateEntry } from '../../trace/entry.ts';
+import { drawInside, drawOverview } from './layout.ts';
+import { stepsInWords, trailOf, type TrailStep } from './replay-steps.ts';
 
-/** One step of the way. */
-interface TrailStep {
-  readonly from: string | null;
-  readonly to: string;
-  readonly event: string;
+/** A life of a replay with the machine that it lived in. */
+export interface DrawnLife {
+  readonly life: string;
+  readonly machine: AnyStateMachine;
 }
 
 const trail = { line: '#c2255c', dark: '#ff7ab0' };
 const sheetWidthPx = 2_300;
+const proportion = 1.7;
 const rowPx = 22;
+/** How many letters of the title stand on one line. */
+const titleLetters = 76;
 
-/** The states that a life went through, one step for each change. */
-export function trailOf({ entries }: Replay): TrailStep[] {
-  return entries
-    .filter((entry): entry is StateEntry => entry.kind === 'state' && entry.from !== entry.state)
-    .map(({ from, state: to, event }) => ({ from, to, event }));
-}
-
-/** Draws the overview with the way marked, its steps beside it, and below it the insides of the states it went through. */
-export async function drawReplay(machine: AnyStateMachine, replay: Replay, flat: boolean): Promise<string> {
-  const steps = trailOf(replay);
-  const last = steps.at(-1)?.to ?? null;
-  const chart = chartOf(machine);
-  const overview = marked(readDrawing(await layOut(toDot(machine, { flat: true, highlight: last }))), steps, true);
+/**
+ * Draws the overview of each life with its way marked, the steps beside them, and below, unless it is to be flat, the
+ * insides of the states that they went through.
+ */
+export async function drawReplay(lives: readonly DrawnLife[], replay: Replay, flat: boolean): Promise<string> {
+  const overviews: Drawing[] = [];
+  const insides: Drawing[] = [];
+  for (const { life, machine } of lives) {
+    const steps = trailOf(replay, life);
+    const last = steps.at(-1)?.to ?? null;
+    const overview = marked(await drawOverview(machine, last), steps, true);
+    overviews.push(lives.length > 1 ? headed(life, overview) : overview);
+    if (flat) continue;
+    for (const only of visited(machine, steps)) {
+      insides.push(marked(await drawInside(machine, { only, highlight: last }, proportion), steps, false));
+    }
+  }
   const finding = replay.entries.find((entry) => entry.kind === 'finding');
   const title = finding === undefined ? replay.title : `${finding.property} is violated: ${finding.says}`;
-  const head = sheetOf([overview, listOf(steps, title)], sheetWidthPx);
-  const visited = [...new Set(steps.map(({ to }) => topOf(to)))].filter((top) =>
-    chart.states.some(({ parent }) => parent === top),
-  );
-  const parts: Drawing[] = [];
-  for (const only of flat ? [] : visited) {
-    const layouts: Drawing[] = [];
-    for (const direction of ['TB', 'LR'] as const)
-      layouts.push(readDrawing(await layOut(toDot(machine, { only, direction, highlight: last }))));
-    parts.push(marked(bestShape(layouts as [Drawing, ...Drawing[]], 1.7), steps, false));
-  }
-  return svgFile(sheetOf([head, ...parts], sheetWidthPx), {
+  const head = sheetOf([...overviews, listOf(stepsInWords(replay), title)], sheetWidthPx);
+  return svgFile(sheetOf([head, ...insides], sheetWidthPx), {
     title,
     colours: [...Object.values(palette), { light: trail.line, dark: trail.dark }],
     css: `.way>path{stroke-width:3;stroke:${trail.line}}.way>polygon{fill:${trail.line};stroke:${trail.line}}.seen>path{stroke-width:2.6;stroke:${trail.line}}@media (prefers-color-scheme:dark){.way>path,.seen>path{stroke:${trail.dark}}.way>polygon{fill:${trail.dark};stroke:${trail.dark}}}`,
   });
 }
 
-/** Adds classes to the states and arrows of the way. */
+/** The outermost states with something inside where the way leads through what is inside. */
+function visited(machine: AnyStateMachine, steps: readonly TrailStep[]): string[] {
+  const { states } = chartOf(machine);
+  const inner = steps.flatMap(({ to }) => to.split('|')).filter((path) => topOf(path) !== path);
+  return [...new Set(inner.map(topOf))].filter((top) => states.some(({ parent }) => parent === top));
+}
+
+/** Adds classes to the states and arrows of the way. Regions of a parallel state are joined by `|`. */
 function marked(drawing: Drawing, steps: readonly TrailStep[], flat: boolean): Drawing {
-  const seen = new Set(steps.flatMap(({ to }) => (flat ? [topOf(to)] : [to])));
+  const shown = (state: string) => state.split('|').map((path) => (flat ? topOf(path) : path));
+  const seen = new Set(steps.flatMap(({ to }) => shown(to)));
   const moves = steps.flatMap(({ from, to }) =>
-    from === null ? [] : [flat ? `${topOf(from)} ${topOf(to)}` : `${from} ${to}`],
+    from === null ? [] : shown(from).map((tail, region) => `${tail} ${shown(to)[region] ?? ''} `),
   );
   const content = drawing.content
     .replace(/data-state="([^"]*)" class="/g, (whole, path: string) => (seen.has(path) ? `${whole}seen ` : whole))
     .replace(/data-move="([^"]*)" class="/g, (whole, move: string) =>
-      moves.some((taken) => `${move} `.startsWith(`${taken} `)) ? `${whole}way ` : whole,
+      moves.some((taken) => `${move} `.startsWith(taken)) ? `${whole}way ` : whole,
     );
   return { ...drawing, content };
 }
 
-/** The steps in words. */
-function listOf(steps: readonly TrailStep[], title: string): Drawing {
-  const lines = steps.map(({ from, to, event }, index) => ({
-    number: String(index),
-    words: from === null ? `begins in ${to}` : `${plain(event)} → ${to}`,
-  }));
-  const width = Math.max(title.length * 7.6, ...lines.map(({ words }) => words.length * 7.2 + 60)) + 30;
-  const rows = lines.map(
-    ({ number, words }, index) =>
-      `<text x="34" y="${58 + index * rowPx}" text-anchor="end" font-size="13" fill="${trail.line}">${number}</text>` +
-      `<text x="46" y="${58 + index * rowPx}" font-size="13" fill="${light('ink')}">${escapeXml(words)}</text>`,
-  );
+/** A drawing under the name of its life. */
+function headed(name: string, { width, height, content }: Drawing): Drawing {
+  const headPx = 36;
   return {
-    width: Math.ceil(width),
-    height: 70 + lines.length * rowPx,
-    content: `<text x="14" y="26" font-size="15" font-weight="bold" fill="${light('ink')}">${escapeXml(title)}</text>${rows.join('\n')}`,
+    width,
+    height: height + headPx,
+    content: `${words(14, 26, name, { bold: true })}<g transform="translate(0 ${headPx})">${content}</g>`,
   };
 }
 
-/** XState's own events in plain words. */
-function plain(event: string): string {
-  const ended = /^xstate\.(done|error)\.actor\.(.*)$/.exec(event);
-  return ended === null ? event : `${ended[2] ?? ''} ${ended[1] === 'done' ? 'done' : 'threw'}`;
+/** The title and the steps, numbered. */
+function listOf(steps: readonly string[], title: string): Drawing {
+  const head = broken(title, titleLetters);
+  const rows = [
+    ...head.map((line, index) => words(14, 26 + index * rowPx, line, { bold: true })),
+    ...steps.map((step, index) => {
+      const y = 36 + (head.length + index) * rowPx;
+      return `${words(34, y, String(index), { colour: trail.line, anchor: 'end' })}${words(46, y, step)}`;
+    }),
+  ];
+  const longest = Math.max(...head.map((line) => line.length * 8), ...steps.map((step) => step.length * 7 + 46));
+  return {
+    width: Math.ceil(longest) + 30,
+    height: 60 + (head.length + steps.length) * rowPx,
+    content: rows.join('\n'),
+  };
+}
+
+/** A text in lines of at most so many letters. */
+function broken(text: string, letters: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= letters) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+interface Look {
+  readonly bold?: boolean;
+  readonly colour?: string;
+  readonly anchor?: 'start' | 'end';
+}
+
+function words(x: number, y: number, text: string, look: Look = {}): string {
+  const { bold = false, colour = light('ink'), anchor = 'start' } = look;
+  const weight = bold ? 'font-size="15" font-weight="bold"' : 'font-size="13"';
+  return `<text x="${x}" y="${y}" text-anchor="${anchor}" ${weight} fill="${colour}">${escapeXml(text)}</text>`;
 }

@@ -1,16 +1,9 @@
 /** A machine as an SVG file: a small one whole, a large one as an overview and a part for each of its outermost states. */
 import type { AnyStateMachine } from 'xstate';
-import {
-  chartOf,
-  isInFlight,
-  light,
-  palette,
-  toDot,
-  type Chart,
-  type TriggerKind,
-} from '../../../model/export/index.ts';
-import { bestShape, layOut, legendOf, readDrawing, sheetOf, svgFile } from '../../graph/index.ts';
+import { chartOf, isInFlight, light, palette, type Chart, type TriggerKind } from '../../../model/export/index.ts';
+import { legendOf, sheetOf, svgFile } from '../../graph/index.ts';
 import type { Drawing, LegendEntry } from '../../graph/index.ts';
+import { drawInside, drawOverview } from './layout.ts';
 
 /** Options of {@link drawSvg}. */
 export interface DrawOptions {
@@ -21,7 +14,7 @@ export interface DrawOptions {
 }
 
 /** Beyond this many arrows a picture in one piece is a tangle. */
-const arrowsInOnePiece = 60;
+const arrowsInOnePiece = 30;
 
 /** What a sheet is made for: wide as a large screen, a little wider than high. */
 const sheetWidthPx = 2_900;
@@ -33,26 +26,20 @@ export async function drawSvg(machine: AnyStateMachine, options: DrawOptions = {
   const { flat = false, only = null } = options;
   const colours = Object.values(palette);
   const drawing = flat
-    ? readDrawing(await layOut(toDot(machine, options)))
+    ? await drawOverview(machine, options.highlight)
     : only !== null || chart.transitions.filter(({ to }) => to !== null).length <= arrowsInOnePiece
-      ? await bestLayout(machine, options)
+      ? await drawInside(machine, options, proportion)
       : await sheet(machine, chart, options);
   return svgFile(drawing, { title: titleOf(chart, options), ...describe(chart), colours });
-}
-
-async function bestLayout(machine: AnyStateMachine, options: DrawOptions): Promise<Drawing> {
-  const layouts: Drawing[] = [];
-  for (const direction of ['TB', 'LR'] as const)
-    layouts.push(readDrawing(await layOut(toDot(machine, { ...options, direction }))));
-  return bestShape(layouts as [Drawing, ...Drawing[]], proportion);
 }
 
 async function sheet(machine: AnyStateMachine, chart: Chart, options: DrawOptions): Promise<Drawing> {
   const root = chart.states.find(({ path }) => path === '');
   const parts = (root?.children ?? []).filter((path) => chart.states.some(({ parent }) => parent === path));
   const laws = chart.transitions.some(({ source, to }) => source === '' && to !== null);
-  const drawings: Drawing[] = [readDrawing(await layOut(toDot(machine, { ...options, flat: true })))];
-  for (const only of [...(laws ? [''] : []), ...parts]) drawings.push(await bestLayout(machine, { ...options, only }));
+  const drawings: Drawing[] = [await drawOverview(machine, options.highlight)];
+  for (const only of [...(laws ? [''] : []), ...parts])
+    drawings.push(await drawInside(machine, { ...options, only }, proportion));
   const [overview, ...others] = drawings as [Drawing, ...Drawing[]];
   const head = sheetOf(
     [overview, sheetOf([legendOf(keyTo(chart), light('ink')), ...(laws ? others.slice(0, 1) : [])], 1)],

@@ -63,7 +63,21 @@ async function machinesIn(path: string): Promise<Map<string, AnyStateMachine>> {
       { suggestions: foreign ? ['Name the compiled JavaScript file.'] : [], cause: error },
     );
   }
-  return new Map(Object.entries(module).filter((entry): entry is [string, AnyStateMachine] => isMachine(entry[1])));
+  const machines = new Map(
+    Object.entries(module).filter((entry): entry is [string, AnyStateMachine] => isMachine(entry[1])),
+  );
+  for (const [name, exported] of Object.entries(module)) {
+    const machine = machineOfCheck(exported);
+    // A check may be of a machine that the module exports as well.
+    if (machine !== null && ![...machines.values()].includes(machine)) machines.set(name, machine);
+  }
+  return machines;
+}
+
+/** The machine in what `defineCheck` returned. */
+function machineOfCheck(value: unknown): AnyStateMachine | null {
+  if (typeof value !== 'object' || value === null || !('machine' in value)) return null;
+  return isMachine(value.machine) ? value.machine : null;
 }
 
 /** A module may bring its own copy of xstate, so the class alone does not tell. */

@@ -1,19 +1,23 @@
 /** Puts the page together: its fleet, its drawings, and what the terminal says. */
+import { foreignMachine } from '../../trace/counterexample.ts';
 import { readReplay } from '../../trace/file.ts';
 import { EmulatorSource, ServiceSource, startPage } from '../../ui/index.ts';
 import type { FleetSource, PageOptions } from '../../ui/index.ts';
 import type { Target } from '../arguments/target.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, usageError } from '../cli-error.ts';
 import type { CommandContext } from '../command.ts';
 import { openPlatform } from '../platform/open-platform.ts';
-import { chartTheme, chartView } from './chart-pictures.ts';
+import { chartTheme, chartView, viewOf } from './chart-pictures.ts';
 import { lawsOfTheSpec } from './laws.ts';
+import { loadMachine } from './load-machine.ts';
 
 /** What is to be served. */
 export interface UiPlan {
   readonly port: number;
   readonly launch: number;
   readonly replay: { readonly path: string; readonly content: string } | null;
+  /** With a replay: the module of its machine, where that is none of ours. */
+  readonly machine: string | null;
   readonly target: Target;
 }
 
@@ -22,7 +26,11 @@ const pace = { launchDelayMs: 700, suspendDelayMs: 700, resumeDelayMs: 700, term
 
 /** Serves until the first signal. */
 export async function serveUi(plan: UiPlan, context: CommandContext): Promise<void> {
-  if (plan.replay !== null) return await serveReplay(plan, plan.replay, context);
+  const { replay, machine, launch, target } = plan;
+  if (launch > 0 && (replay !== null || target.kind !== 'embedded'))
+    throw usageError('--launch is for the emulator that vmchart ui starts itself; elsewhere use vmchart run.');
+  if (replay !== null) return await serveReplay(plan, replay, context);
+  if (machine !== null) throw usageError('--machine names the machine of a replay: it needs --replay FILE.');
   const { environment, terminal } = context;
   await using platform = await openPlatform(plan.target, environment, {
     emulator: pace,
@@ -45,10 +53,16 @@ async function serveReplay(
   context: CommandContext,
 ): Promise<void> {
   const replay = readReplay(file.content, file.path);
-  await serve({ port: plan.port, sources: [], title: `a replay of ${file.path}`, replay }, context);
+  const own = plan.machine === null ? null : (await loadMachine(plan.machine)).machine;
+  const draw: PageOptions['draw'] = async (name, config, part) =>
+    own !== null && [own.id, foreignMachine].includes(name)
+      ? await viewOf(name, own, part)
+      : await chartView(name, config, part);
+  await serve({ port: plan.port, sources: [], title: `a replay of ${file.path}`, replay, draw }, context);
 }
 
 type Served = Pick<PageOptions, 'title' | 'replay'> & {
+  readonly draw?: PageOptions['draw'];
   readonly port: number;
   readonly sources: readonly FleetSource[];
 };
@@ -60,7 +74,7 @@ async function serve(
 ): Promise<void> {
   const { interrupts, terminal } = context;
   const { strong, accent, quiet } = terminal.paintOut;
-  await using page = await startPage({ ...options, draw: chartView, theme: chartTheme, laws: lawsOfTheSpec() }).catch(
+  await using page = await startPage({ draw: chartView, ...options, theme: chartTheme, laws: lawsOfTheSpec() }).catch(
     (error: unknown) => {
       throw portError(error, options.port);
     },

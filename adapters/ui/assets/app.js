@@ -169,10 +169,9 @@ function hello({ title, canLaunch, lives, replay, laws: told }) {
 }
 
 function startReplay(replay) {
-  const bar = new ReplayBar(replay, (shown, at, life) => {
+  const bar = new ReplayBar(replay, (shown, at) => {
     shownAt = at;
     table.now = () => at;
-    if (life !== null) selected = life;
     showFleet(shown);
   });
   bar.begin();

@@ -23,7 +23,8 @@ export function tell(entry) {
       };
     case 'event':
       if (commands.has(entry.event)) return null;
-      if (entry.by !== undefined) return { badge: entry.by, tone: 'quiet', text: entry.says ?? entry.event };
+      if (entry.by !== undefined)
+        return { badge: entry.by, tone: 'quiet', text: entry.says ?? entry.event, note: entry.changes };
       return { badge: 'event', tone: 'quiet', text: `${eventName(entry.event)}, nothing changed` };
     case 'answer': {
       const refused = entry.verdict === 'refused';

@@ -27,6 +27,7 @@ const symbols = {
 /** The bar with which a recording is walked. `onMove` is told the fleet as it stood at a step, and the moment. */
 export class ReplayBar {
   #steps;
+  #lives;
   #at = 0;
   #timer = null;
   #onMove;
@@ -36,6 +37,7 @@ export class ReplayBar {
 
   constructor({ title, entries }, onMove) {
     this.#steps = stepsOf(entries);
+    this.#lives = new Set(entries.map(({ life }) => life));
     this.#onMove = onMove;
     const last = this.#steps.length - 1;
     this.#slider = h('input', {
@@ -91,12 +93,30 @@ export class ReplayBar {
     const fleet = emptyFleet();
     for (const { entries } of this.#steps.slice(0, this.#at + 1)) for (const entry of entries) fold(fleet, entry);
     const { at = 0, entries = [] } = this.#steps[this.#at] ?? {};
-    const words = entries.map((entry) => tell(entry)).filter((told) => told !== null);
-    const said = words.map(({ badge, text, note }) => [badge, text, note].filter(Boolean).join(' ')).join(' · ');
+    const said = entries
+      .map((entry) => this.#words(entry))
+      .filter(Boolean)
+      .join(' · ');
     const where = `Step ${this.#at} of ${this.#steps.length - 1}`;
     setText(this.#says, said === '' ? where : `${where}: ${said}`);
     this.#slider.setAttribute('aria-valuetext', `${where}: ${said}`);
-    this.#onMove(fleet, at, entries.at(-1)?.life ?? null);
+    this.#onMove(fleet, at);
+  }
+
+  /** What an entry says; where there are several lives, which one it is about. */
+  #words(entry) {
+    const told = tell(entry);
+    if (told === null) return '';
+    const { badge, text, note } = told;
+    // Who acted stands before what was done; what else it changed is in the log.
+    if (entry.kind === 'event') return `${badge}: ${text}`;
+    // The badge of a state says nothing that its words do not say.
+    const head = entry.kind === 'state' ? this.#nameOf(entry.life) : badge;
+    return [head, text, note && `(${note})`].filter(Boolean).join(' ');
+  }
+
+  #nameOf(life) {
+    return this.#lives.size > 1 ? life : '';
   }
 
   #start() {
