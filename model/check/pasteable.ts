@@ -5,7 +5,7 @@ import type { Counterexample } from '../property.ts';
 
 /** Where a user's own machine and properties come from; see `CheckModule`. */
 export interface ModuleSource {
-  /** As the test imports it, such as `./orders.ts`. */
+  /** The file, such as `orders.ts`, or the package. */
   readonly path: string;
 }
 
@@ -24,7 +24,7 @@ export function pasteableTest(counterexample: Counterexample, module: ModuleSour
   if (module !== null) {
     return scenarioTest(counterexample, {
       names: ['moduleSystem'],
-      imports: [`import check from '${module.path}';`],
+      imports: [`import check from '${importable(module.path)}';`],
       system: 'moduleSystem(check)',
       properties: 'check.properties',
     });
@@ -39,6 +39,11 @@ export function pasteableTest(counterexample: Counterexample, module: ModuleSour
     imports: [],
     properties: properties === 'sandboxPropertiesOf' ? `sandboxPropertiesOf(${machineOf(system) ?? ''})` : properties,
   });
+}
+
+/** A path as an import wants it: without a dot or a slash before it, it would name a package. */
+function importable(path: string): string {
+  return /\.[cm]?[jt]s$/.test(path) && !/^\.{0,2}\//.test(path) ? `./${path}` : path;
 }
 
 /** The expression of the machine in that of its system: the second argument. */

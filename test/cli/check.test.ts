@@ -137,7 +137,7 @@ describe('vmchart trace', () => {
 
   test('a requirement that no test names is an error', async () => {
     await inFolder(async (folder) => {
-      await writeFile(join(folder, 'one.test.ts'), `test('STATE-3 is the only one', () => {});`);
+      await writeFile(join(folder, 'one.test.ts'), `test('STATE-${3} is the only one', () => {});`);
       const { code, stderr } = await cli(['trace', '--tests', folder]);
       expect(code).toBe(17);
       expect(stderr).toContain('STATE-1: no test is named after it');

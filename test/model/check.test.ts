@@ -158,6 +158,14 @@ describe("a user's own machine", () => {
     const [broken] = report.properties;
     expect(broken).toMatchObject({ id: 'held-vm-lives', holds: false });
     expect(broken?.counterexample?.steps.length).toBe(5);
+    const places = {
+      'check-lease.ts': './check-lease.ts',
+      '../lease.mjs': '../lease.mjs',
+      '@orders/lease': '@orders/lease',
+    };
+    for (const [path, imported] of Object.entries(places)) {
+      expect(pasteableTest(broken!.counterexample!, { path })).toContain(`import check from '${imported}';`);
+    }
     expect(pasteableTest(broken!.counterexample!, { path: './check-lease.ts' })).toContain(
       `import check from './check-lease.ts';`,
     );
