@@ -170,7 +170,7 @@ export class Unpacking {
   /** Whether a member is left out by rule or by choice. Under globs that name what to take, parents come by themselves. */
   #leftOut(parts: readonly string[], kind: 'file' | 'directory' | 'link'): boolean {
     if (this.#keepsOutGit(parts)) {
-      this.#skip(parts, 'git');
+      if (this.#chosen(parts.join('/'))) this.#skip(parts, 'git');
       return true;
     }
     if (kind === 'directory' && this.#options.include !== undefined) return true;

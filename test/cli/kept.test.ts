@@ -263,6 +263,22 @@ describe('commands in a kept VM', () => {
     expect(await readdir(home)).not.toContain('half');
   });
 
+  test('what cp leaves out is told by the folder, and not line by line', async () => {
+    await at('exec', '--name', 'box', 'mkdir -p t/.git/hooks; cd t; touch .git/hooks/a .git/b one; mkfifo p');
+    const copy = ['cp', '--name', 'box', '-q', 'vm:/workspace/t'];
+    const told = await cli([...copy, join(home, 'all')], { environment });
+    expect(told.stderr.trim().split('\n').sort()).toEqual([
+      'left out: .git (git runs what is in it; --git takes it too)',
+    ]);
+    expect(await readdir(join(home, 'all'))).toEqual(['one']);
+    const chosen = await cli([...copy, join(home, 'some'), '--include', 'on*'], { environment });
+    expect([chosen.code, chosen.stderr]).toEqual([0, '']);
+    await at('exec', '--name', 'box', 'mkdir -p m; cd m; for i in $(seq 12); do mkdir -p $i/.git; done');
+    const many = await cli(['cp', '--name', 'box', '-q', 'vm:/workspace/m', join(home, 'many')], { environment });
+    expect(many.stderr.trim().split('\n')).toHaveLength(11);
+    expect(many.stderr).toContain('left out: 2 more; --json lists them all');
+  });
+
   /** Starts a web server in the VM that says on which port it is. */
   async function serverInVm(): Promise<number> {
     const program =

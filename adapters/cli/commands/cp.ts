@@ -29,7 +29,9 @@ export const cpCommand = command({
     include: list(text({ summary: 'When copying a folder, copy only what matches.', placeholder: 'GLOB' })),
     exclude: list(text({ summary: 'When copying a folder, leave out what matches.', placeholder: 'GLOB' })),
     git: flag({ summary: 'Copy .git out of the VM too. Careful: git runs hooks and settings that are in it.' }),
-    skipLinks: flag({ summary: 'Leave out links that lead out of the folder, instead of refusing the copy.' }),
+    skipLinks: flag({
+      summary: 'Leave out links that lead out of the folder, instead of refusing the copy; out of the VM, all links.',
+    }),
   },
   examples: [
     ['vmchart cp ./src vm:/workspace/src --name box', 'A folder into the VM.'],

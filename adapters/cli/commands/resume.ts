@@ -9,7 +9,8 @@ export const resumeCommand = command({
   summary: 'Resume a suspended VM: what ran before goes on.',
   description:
     'Returns once the VM is RUNNING and its daemon answers. Past the suspended window of its launch\n' +
-    '(vmchart run --suspended-sec) this is refused before any call, with exit code 8.',
+    '(vmchart run --suspended-sec) this is refused before any call, with exit code 8; and once the platform has ended\n' +
+    'the VM, with exit code 2.',
   positionals: [namePositional],
   options: keptOptions,
   examples: [['vmchart resume box', 'Resume the VM that was kept as box.']],

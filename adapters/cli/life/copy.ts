@@ -1,7 +1,7 @@
 /** Copies between this machine and a kept VM. */
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { VmchartError } from '../../../effects/errors.ts';
-import type { DirectoryReport, Session } from '../../../effects/index.ts';
+import type { DirectoryReport, Session, SkippedMember } from '../../../effects/index.ts';
 import type { Places } from '../arguments/places.ts';
 import { landingPlace } from '../arguments/places.ts';
 import { usageError } from '../cli-error.ts';
@@ -73,11 +73,12 @@ export async function copy(
     throw localRefusal(fileRefusal(error, places.remote, name), places.direction === 'down' ? places.local : null);
   }
   const { kind, bytes, report } = moved;
-  const what = report === null ? bytesText(bytes) : `${report.files} files, ${bytesText(bytes)}`;
+  const what =
+    report === null
+      ? bytesText(bytes)
+      : `${report.files} ${report.files === 1 ? 'file' : 'files'}, ${bytesText(bytes)}`;
   step.done(`copied ${from} to ${moved.to} (${what})`);
-  for (const { path, reason } of report?.skipped ?? []) {
-    if (reason !== 'not-chosen') terminal.note(`left out: ${path} (${reason})`);
-  }
+  for (const line of leftOut(report?.skipped ?? [])) terminal.note(line);
   const durationMs = Math.round(performance.now() - startedAt);
   const data = { name, direction: places.direction, from, to: moved.to, kind, bytes, durationMs, ...report };
   return { data };
@@ -154,6 +155,24 @@ async function folderDown(session: Session, { places, options, moving }: Transfe
     links: options.skipLinks ? 'skip' : 'keep',
   });
   return { kind: 'folder', to: local, bytes: report.bytes, report: withoutBody(report) };
+}
+
+const mostLines = 10;
+
+const whyLeftOut: Readonly<Record<SkippedMember['reason'], string>> = {
+  git: 'git runs what is in it; --git takes it too',
+  link: 'a link',
+  'special-file': 'neither a file, a folder nor a link',
+  'not-chosen': 'not chosen',
+};
+
+/** What was left out without being asked for: a folder stands for all that is in it. */
+function leftOut(skipped: readonly SkippedMember[]): string[] {
+  const paths = new Set(skipped.map(({ path }) => path));
+  const topmost = skipped.filter(({ path, reason }) => reason !== 'not-chosen' && !paths.has(dirname(path)));
+  const lines = topmost.slice(0, mostLines).map(({ path, reason }) => `left out: ${path} (${whyLeftOut[reason]})`);
+  const more = topmost.length - lines.length;
+  return more === 0 ? lines : [...lines, `left out: ${more} more; --json lists them all`];
 }
 
 /** An empty list of globs would take nothing. */
