@@ -79,7 +79,7 @@ describe('commands', () => {
     'vmchart %s',
     async (line) => {
       const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '');
-      const serves = words[0] === 'emulator';
+      const serves = ['emulator', 'ui'].includes(words[0] ?? '');
       // The port of the text may be taken on the machine that tests.
       const given = words.map((word, index) => (words[index - 1] === '--port' ? '0' : word));
       const result = await run(given, serves ? /http:\/\/127\.0\.0\.1:\d+/ : undefined);
