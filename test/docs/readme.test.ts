@@ -86,7 +86,8 @@ describe('commands', () => {
       expect(result.status).toBe(0);
       expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.(js|ts):\d+/m);
     },
-    60_000,
+    // The proof takes a quarter of a minute of a core's time.
+    180_000,
   );
 
   test('the two set-up lines are the ones that package.json serves', async () => {
