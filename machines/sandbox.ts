@@ -104,6 +104,14 @@ const launchDies = {
   actions: ['learn', end('RUN', 'died')],
 } as const;
 
+/** A resume that learns, when it asks, that the VM runs again. */
+const resumed = {
+  guard: and(['sawRunning', 'STATE-11']),
+  target: '#sandbox.RUNNING.idle',
+  actions: ['learn', 'dropProxyToken', end('RESUME', 'success')],
+  meta: { requirements: ['STATE-7', 'STATE-8', 'STATE-11'] },
+} as const;
+
 /** A resume that learns, when it asks, that the VM has ended. */
 const resumeFindsEnd = {
   guard: 'sawTerminated',
@@ -663,12 +671,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
             input: callInput,
             onDone: [
               stale,
-              {
-                guard: and(['sawRunning', 'STATE-11']),
-                target: '#sandbox.RUNNING.idle',
-                actions: ['learn', 'dropProxyToken', end('RESUME', 'success')],
-                meta: { requirements: ['STATE-7', 'STATE-8', 'STATE-11'] },
-              },
+              resumed,
               {
                 guard: 'sawAny',
                 target: 'idle',
@@ -690,12 +693,7 @@ export const sandboxMachine = sandboxSetup.createMachine({
             input: callInput,
             onDone: [
               stale,
-              {
-                guard: and(['sawRunning', 'STATE-11']),
-                target: '#sandbox.RUNNING.idle',
-                actions: ['learn', 'dropProxyToken', end('RESUME', 'success')],
-                meta: { requirements: ['STATE-7', 'STATE-8', 'STATE-11'] },
-              },
+              resumed,
               {
                 guard: 'sawPending',
                 target: 'awaitingRunning',
