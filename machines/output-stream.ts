@@ -67,6 +67,17 @@ function failure(kind: ErrorRecord['kind'], code: string, more: Partial<ErrorRec
   };
 }
 
+/** What a failure leads to, attached or not: another try where one is worth it and left, the end otherwise. */
+const failures = [
+  {
+    guard: and(['worthRetrying', 'reconnects', 'attemptsLeft']),
+    target: 'Reconnect',
+    actions: 'countReconnect',
+  },
+  { guard: and(['worthRetrying', 'reconnects']), target: 'Done.Failed', actions: 'failExhausted' },
+  { target: 'Done.Failed', actions: 'keepError' },
+] as const;
+
 /** The machine. */
 export const outputStreamMachine = setup({
   types: {} as {
@@ -125,15 +136,7 @@ export const outputStreamMachine = setup({
       description: 'Not attached: sleep the backoff, then attach at the cursor.',
       on: {
         ATTACHED: 'Attached',
-        FAILED: [
-          {
-            guard: and(['worthRetrying', 'reconnects', 'attemptsLeft']),
-            target: 'Reconnect',
-            actions: 'countReconnect',
-          },
-          { guard: and(['worthRetrying', 'reconnects']), target: 'Done.Failed', actions: 'failExhausted' },
-          { target: 'Done.Failed', actions: 'keepError' },
-        ],
+        FAILED: failures,
         STOP: 'Done.Stopped',
       },
     },
@@ -151,15 +154,7 @@ export const outputStreamMachine = setup({
           { guard: 'reconnects', target: 'Done.Failed', actions: 'failExhausted' },
           { target: 'Done.Cut' },
         ],
-        FAILED: [
-          {
-            guard: and(['worthRetrying', 'reconnects', 'attemptsLeft']),
-            target: 'Reconnect',
-            actions: 'countReconnect',
-          },
-          { guard: and(['worthRetrying', 'reconnects']), target: 'Done.Failed', actions: 'failExhausted' },
-          { target: 'Done.Failed', actions: 'keepError' },
-        ],
+        FAILED: failures,
         STOP: 'Done.Stopped',
       },
     },
