@@ -70,8 +70,22 @@ function readRandomFaults(body: JsonObject): RandomFaults {
   } as RandomFaults);
 }
 
+/** The faults as they are added by HTTP: JSON knows no infinity. */
+function pendingOf({ faults }: Emulator) {
+  return faults.pending.map((fault) => (fault.times === Infinity ? { ...fault, times: 'always' } : fault));
+}
+
 function status(emulator: Emulator) {
   return { wallNow: emulator.clock.wallNow(), notice: emulator.notice, microvms: emulator.vms() };
+}
+
+/** Does what the library would do; what that refuses is the caller's mistake. */
+async function refusing(act: () => unknown): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    throw error instanceof TypeError ? new BadRequest(error.message) : error;
+  }
 }
 
 type AdminRoute = (emulator: Emulator, body: JsonObject) => unknown;
@@ -79,21 +93,16 @@ type AdminRoute = (emulator: Emulator, body: JsonObject) => unknown;
 const routes: Readonly<Record<string, AdminRoute>> = {
   'GET state': status,
   'POST clock/advance': async (emulator, body) => {
-    const ms = member(body, 'ms', isCount, 'milliseconds');
-    try {
-      await emulator.advance(ms);
-    } catch (error) {
-      throw error instanceof TypeError ? new BadRequest(error.message) : error;
-    }
+    await refusing(() => emulator.advance(member(body, 'ms', isCount, 'milliseconds')));
     return status(emulator);
   },
-  'GET faults': (emulator) => ({ pending: emulator.faults.pending }),
-  'POST faults': (emulator, body) => {
-    emulator.faults.add(readFault(body));
-    return { pending: emulator.faults.pending };
+  'GET faults': (emulator) => ({ pending: pendingOf(emulator) }),
+  'POST faults': async (emulator, body) => {
+    await refusing(() => emulator.faults.add(readFault(body)));
+    return { pending: pendingOf(emulator) };
   },
-  'POST faults/random': (emulator, body) => {
-    emulator.faults.random(readRandomFaults(body));
+  'POST faults/random': async (emulator, body) => {
+    await refusing(() => emulator.faults.random(readRandomFaults(body)));
     return {};
   },
   'DELETE faults': (emulator) => {

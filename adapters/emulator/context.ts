@@ -6,7 +6,7 @@ import type { ChangeSource } from './change-feed.ts';
 import type { FaultSource } from './faults.ts';
 import type { GuestFactory } from './guest.ts';
 import type { Ids } from './ids.ts';
-import { defaultCredentials, defaultDelays } from './options.ts';
+import { defaultCredentials, defaultDelays, defaultFrontOptions } from './options.ts';
 import type { EmulatorDelays, EmulatorLimits, EmulatorOptions, UnverifiedOptions } from './options.ts';
 import type { EndpointServers } from './proxy/endpoint-servers.ts';
 import type { ProxyTokens } from './proxy/proxy-tokens.ts';
@@ -60,14 +60,7 @@ export function resolveOptions(options: EmulatorOptions): ResolvedOptions {
     unsupportedRegions: new Set(options.unsupportedRegions),
     unverified: {
       ...defaultPlatformOptions,
-      staleFirstRead: false,
-      listShowsMovedTwice: false,
-      filterAfterPage: true,
-      replayedImageTokenWedges: false,
-      deleteVersionInUse: false,
-      deleteOfMissing: 'not-found',
-      mintOfTerminated: 'validation',
-      mintOfPending: 'ok',
+      ...defaultFrontOptions,
       ...options.unverified,
     },
     limits: {

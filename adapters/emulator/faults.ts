@@ -81,9 +81,17 @@ export interface RandomFaults {
 
 /** What a user of the emulator can do to it. */
 export interface Faults {
-  /** Adds a fault behind those already there; the returned function takes it back. */
+  /**
+   * Adds a fault behind those already there; the returned function takes it back.
+   *
+   * @throws TypeError for a kind or a number that means nothing
+   */
   add(fault: Fault): () => void;
-  /** Adds faults by chance, until `clear`. */
+  /**
+   * Adds faults by chance, until `clear`.
+   *
+   * @throws TypeError for a rate that is no share, or kinds that nobody knows
+   */
   random(faults: RandomFaults): void;
   /** Removes everything. */
   clear(): void;
@@ -108,6 +116,28 @@ export interface FaultSource extends Faults {
   take(operation: RecordedOperation, microvmId: string | null): Fault | null;
 }
 
+const isWhole = (value: number | undefined, least: number) =>
+  value === undefined || (Number.isSafeInteger(value) && value >= least);
+
+/** Refuses what would hit nothing, or something else than was meant. */
+function checkFault({ kind, times, after, delayMs, retryAfterSec }: Fault): void {
+  if (!faultKinds.includes(kind)) throw new TypeError(`A fault's kind is one of ${faultKinds.join(', ')}.`);
+  if (times !== Infinity && !isWhole(times, 1)) throw new TypeError('A fault hits 1 request, or more, or Infinity.');
+  if (!isWhole(after, 0)) throw new TypeError('A fault lets 0 requests pass first, or more.');
+  if (delayMs !== undefined && !(delayMs >= 0 && delayMs < Infinity)) {
+    throw new TypeError('A delay takes 0 ms, or more.');
+  }
+  if (!isWhole(retryAfterSec, 0)) throw new TypeError('Retry-After is a whole number of seconds.');
+}
+
+function checkRandom({ seed, rate, kinds = faultKinds }: RandomFaults): void {
+  if (!Number.isFinite(seed)) throw new TypeError('The seed of faults is a number.');
+  if (!(rate >= 0 && rate <= 1)) throw new TypeError('The rate of faults is a share between 0 and 1.');
+  if (kinds.length === 0 || kinds.some((kind) => !faultKinds.includes(kind))) {
+    throw new TypeError(`Faults by chance are some of ${faultKinds.join(', ')}.`);
+  }
+}
+
 /** An empty set of faults. */
 export function makeFaults(): FaultSource {
   let added: { readonly fault: Fault; skip: number; left: number }[] = [];
@@ -128,6 +158,7 @@ export function makeFaults(): FaultSource {
       return added.map(({ fault }) => fault);
     },
     add(fault) {
+      checkFault(fault);
       const entry = { fault, skip: fault.after ?? 0, left: fault.times ?? 1 };
       added.push(entry);
       return () => {
@@ -135,6 +166,7 @@ export function makeFaults(): FaultSource {
       };
     },
     random(faults) {
+      checkRandom(faults);
       byChance = { ...faults, chance: makeChance(faults.seed) };
     },
     clear() {

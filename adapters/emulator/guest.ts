@@ -22,7 +22,7 @@ export interface Guest {
   /** The platform calls a hook; the answer's status decides what happens to the VM. */
   hook(
     name: HookName,
-    body: { readonly microvmId: string; readonly runHookPayload: string } | null,
+    body: { readonly microvmId: string; readonly runHookPayload?: string | null | undefined } | null,
   ): Promise<{ status: number }>;
   /** Serves a request that the endpoint proxy let through to the daemon's port. */
   handle(request: IncomingMessage, response: ServerResponse): void;

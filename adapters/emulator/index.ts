@@ -37,6 +37,6 @@ export { createProcessGuests } from './guest/index.ts';
 export type { ProcessGuests, ProcessGuestsOptions } from './guest/index.ts';
 export type { DaemonGeneration, DaemonOptions, DaemonSettings } from './daemon/index.ts';
 export type { BuildFailure } from './service/build-failures.ts';
-export { defaultCredentials, defaultDelays, serviceQuotas } from './options.ts';
+export { defaultCredentials, defaultDelays, defaultFrontOptions, serviceQuotas } from './options.ts';
 export type { EmulatorDelays, EmulatorLimits, EmulatorOptions, FrontOptions, UnverifiedOptions } from './options.ts';
 export type { RecordedOperation, RecordedRequest, Recorder } from './recorder.ts';

@@ -48,7 +48,43 @@ export interface FrontOptions {
   readonly mintOfTerminated: 'ok' | 'validation' | 'conflict';
   /** Whether a token can be minted while the VM is PENDING. */
   readonly mintOfPending: 'ok' | 'conflict';
+  /** For how long an ended VM can be read and is listed, on the emulator's clock; null: for as long as it runs. */
+  readonly endedReadableMs: number | null;
+  /** Whether `ListMicrovms` begins with the newest VM or with the oldest. */
+  readonly listOrder: 'newest-first' | 'oldest-first';
+  /** Whether the filter `imageVersion` of `ListMicrovms` takes `1` for `1.0`. */
+  readonly versionFilter: 'numeric' | 'exact';
+  /** What the versions of an image that does not exist answer. */
+  readonly versionsOfMissing: 'not-found' | 'empty';
+  /** What the 4096 of the run hook's payload count. */
+  readonly payloadUnit: 'utf16-units' | 'bytes';
+  /** What the run hook gets of a launch without a payload. */
+  readonly omittedPayload: 'empty-text' | 'null' | 'absent';
+  /** Whether the proxy looks at the token before it looks at the port. */
+  readonly tokenBeforePort: boolean;
+  /** Whether texts, and a throttle's `Retry-After`, that nobody has seen are made up, or left out. */
+  readonly unseenTexts: 'plausible' | 'absent';
 }
+
+/** The measured or documented value where there is one, otherwise the plainer of the two. */
+export const defaultFrontOptions: FrontOptions = {
+  staleFirstRead: false,
+  listShowsMovedTwice: false,
+  filterAfterPage: true,
+  replayedImageTokenWedges: false,
+  deleteVersionInUse: false,
+  deleteOfMissing: 'not-found',
+  mintOfTerminated: 'validation',
+  mintOfPending: 'ok',
+  endedReadableMs: null,
+  listOrder: 'newest-first',
+  versionFilter: 'numeric',
+  versionsOfMissing: 'not-found',
+  payloadUnit: 'utf16-units',
+  omittedPayload: 'empty-text',
+  tokenBeforePort: false,
+  unseenTexts: 'plausible',
+};
 
 /** All that is *unverified*, in one record. */
 export type UnverifiedOptions = PlatformOptions & FrontOptions;

@@ -28,7 +28,7 @@ export interface RecordedRequest {
 
 /** The record of requests. */
 export interface Recorder {
-  /** The latest ones, oldest first. */
+  /** The latest ones, oldest first; fewer of them when they were large. */
   readonly requests: readonly RecordedRequest[];
   /** How many came in all, also those that are no longer kept. Without an operation: all of the control plane. */
   count(operation?: RecordedOperation): number;
@@ -50,14 +50,29 @@ export function redact(value: unknown): unknown {
 
 /** The recorder as the emulator itself uses it. */
 export interface RecordKeeper extends Recorder {
-  /** Adds a request and returns it, for its outcome to be filled in. */
-  record(request: RecordedRequest): RecordedRequest;
+  /** Adds a request, whose body came with so many bytes, and returns it, for its outcome to be filled in. */
+  record(request: RecordedRequest, bodyBytes?: number): RecordedRequest;
 }
+
+/** How much of paths and bodies is kept: a flood of large requests must not fill the memory. */
+const mostKept = 32 * 1024 * 1024;
 
 /** Makes a recorder that keeps the latest `limit` requests. */
 export function makeRecorder(limit: number): RecordKeeper {
   const requests: RecordedRequest[] = [];
+  const weights: number[] = [];
+  let kept = 0;
+  const dropOldest = (count: number) => {
+    requests.splice(0, count);
+    for (const weight of weights.splice(0, count)) kept -= weight;
+  };
   const counts = new Map<RecordedOperation, number>();
+  /** Drops the oldest until a quarter of the room is free. */
+  const makeRoom = () => {
+    let count = 0;
+    for (let left = kept; left > (mostKept * 3) / 4 && count < weights.length; count += 1) left -= weights[count] ?? 0;
+    dropOldest(count);
+  };
   return {
     get requests() {
       return requests.slice(-limit);
@@ -69,14 +84,17 @@ export function makeRecorder(limit: number): RecordKeeper {
       return all;
     },
     clear() {
-      requests.length = 0;
+      dropOldest(requests.length);
       counts.clear();
     },
-    record(request) {
+    record(request, bodyBytes = 0) {
       counts.set(request.operation, (counts.get(request.operation) ?? 0) + 1);
       requests.push(request);
+      weights.push(request.path.length + bodyBytes);
+      kept += request.path.length + bodyBytes;
       // Trimmed now and then, not with every request.
-      if (requests.length >= 2 * limit) requests.splice(0, requests.length - limit);
+      if (requests.length >= 2 * limit) dropOldest(requests.length - limit);
+      if (kept > mostKept) makeRoom();
       return request;
     },
   };

@@ -41,13 +41,13 @@ export async function openMainServer(door: FrontDoor, port: number, emulator: ()
     const microvm = microvmOf(request);
     if (microvm !== null) return await serveEndpoint(context, microvm, request, response);
     request.resume();
-    sendDenial(response, unknownHost, context.ids.uuid());
+    sendDenial(context, response, unknownHost, context.ids.uuid());
   }
 
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     if (!wantsWebSocket(request)) return declineUpgrade(request, socket, (response) => serve(request, response));
     const microvm = microvmOf(request);
-    if (microvm === null) return sendUpgradeDenial(socket, unknownHost, context.ids.uuid());
+    if (microvm === null) return sendUpgradeDenial(context, socket, unknownHost, context.ids.uuid());
     serveUpgrade(context, microvm, request, socket, head).catch(() => socket.destroy());
   }
 

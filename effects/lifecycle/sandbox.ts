@@ -3,7 +3,7 @@ import { createActor } from 'xstate';
 import type { InspectionEvent, Observer } from 'xstate';
 import { sandboxEvents } from '../../machines/sandbox-events.ts';
 import { restore } from '../../machines/sandbox-record.ts';
-import { answerTo, initialSnapshot } from '../../machines/sandbox-view.ts';
+import { initialSnapshot } from '../../machines/sandbox-view.ts';
 import type {
   JournalRecord,
   SandboxEvents,
@@ -15,7 +15,7 @@ import type { EgressPosture } from '../control-plane/connectors.ts';
 import { ControlPlane } from '../control-plane/control-plane.ts';
 import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
 import type { CreateMicrovmImageRequest, MicrovmImage } from '../control-plane/wire.ts';
-import { VmchartError, fromRecord, toVmchartError } from '../errors.ts';
+import { VmchartError, toVmchartError } from '../errors.ts';
 import type { Clock, Ports } from '../ports.ts';
 import { printed } from '../printed.ts';
 import { defaultAgentPort } from '../session/session.ts';
@@ -30,8 +30,8 @@ import { Detached, detachedError } from './detached.ts';
 import { hostedMachine } from './hosted-machine.ts';
 import type { TunnelIdentity } from './identity.ts';
 import { Inside } from './inside.ts';
-import { prepareLaunch } from './launch-preparation.ts';
-import type { PreparedLaunch, RunRequest } from './launch-preparation.ts';
+import type { RunRequest } from './launch-preparation.ts';
+import { Launching } from './launching.ts';
 import { OwnImage } from './own-image.ts';
 import { isLive } from './predicates.ts';
 import { SandboxObserver } from './sandbox-observer.ts';
@@ -90,8 +90,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   readonly #abandonment: Abandonment;
   readonly #inside: Inside;
   readonly #image: OwnImage;
-  #launchImageArn: string | null = null;
-  #lastRequest: RunRequest | null = null;
+  readonly #launching: Launching;
   #tornDown = false;
   #detached = false;
 
@@ -120,6 +119,16 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     let commands = 0;
     this.events = sandboxEvents({ now: () => ports.clock.now(), nextId: () => `${this.id}#${(commands += 1)}` });
     this.#desk = new CommandDesk(this.actor);
+    this.#launching = new Launching({
+      sandboxId: this.id,
+      ports,
+      plane,
+      actor: this.actor,
+      events: this.events,
+      desk: this.#desk,
+      inside: this.#inside,
+      builtImage: () => this.#image.built?.imageArn ?? null,
+    });
     this.beginTelling();
     this.#abandonment = {
       microvmId: this.context.microvmId,
@@ -201,7 +210,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
 
   /** The image that the launch named, resolved. */
   get launchImageArn(): string | null {
-    return this.#launchImageArn;
+    return this.#launching.imageArn;
   }
 
   get egressPosture(): EgressPosture {
@@ -233,7 +242,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     this.#refuseDetached('RUN');
     signal?.throwIfAborted();
     try {
-      await this.#launch(request, signal);
+      await this.#launching.launch(request, signal);
       if (request.wait === false) return this.#openSession();
       return await this.#reachDaemon(request.daemonTimeoutMs, signal);
     } catch (error) {
@@ -256,43 +265,8 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
         reason: 'nothing-unresolved',
       });
     }
-    await this.#carryOutLaunch(launch, options.signal);
+    await this.#launching.carryOut(launch, options.signal);
     return this.#reachDaemon(undefined, options.signal);
-  }
-
-  async #launch(request: RunRequest, signal: AbortSignal | undefined): Promise<void> {
-    const { launch } = this.context;
-    const unresolved = this.substate === 'PENDING.unresolved' && launch !== null;
-    if (unresolved && (await import('node:util')).isDeepStrictEqual(this.#lastRequest, request)) {
-      await this.#carryOutLaunch(launch, signal);
-      return;
-    }
-    // A launch that would be refused is so before anything is resolved, sealed or drawn. A kept token may be the very
-    // intent that is unresolved; whether it is, the machine says.
-    const keepsIntent = unresolved && request.clientToken === launch.clientToken;
-    const answer = keepsIntent ? null : answerTo(this.actor.getSnapshot(), this.events.run(trialRun));
-    if (answer?.refusal) throw fromRecord(answer.refusal);
-    const prepared = await prepareLaunch(request, {
-      plane: this.plane,
-      ports: this.#ports,
-      sandboxId: this.id,
-      builtImage: this.#image.built?.imageArn ?? null,
-      signal,
-    });
-    this.#lastRequest = request;
-    this.#launchImageArn = prepared.imageArn;
-    this.#inside.posture = prepared.egressPosture;
-    await this.#carryOutLaunch(prepared.command, signal);
-  }
-
-  async #carryOutLaunch(command: PreparedLaunch['command'], signal: AbortSignal | undefined): Promise<void> {
-    await this.#inside.learnToken(command.request.agentTokenRef);
-    try {
-      await this.#desk.carryOut(this.events.run(command), signal);
-    } finally {
-      // Accepted is delivered, whatever became of the wait.
-      if (this.microvmId !== null) await this.#inside.keepIdentity(command.request);
-    }
   }
 
   async #reachDaemon(timeoutMs: number | undefined, signal: AbortSignal | undefined): Promise<Session> {
@@ -360,6 +334,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
       report.failures.push('this handle was detached: its VM belongs to whoever holds the record');
       return report;
     }
+    this.#launching.stop();
     const hadVm = this.microvmId !== null || this.context.launch !== null;
     this.#tornDown = hadVm || this.#tornDown;
     this.#inside.close();
@@ -436,6 +411,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
 
   /** Ends the VM, so that `await using` leaves nothing behind. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#launching.stop();
     if (!this.#detached && this.isLive && this.context.launch !== null) await this.terminate();
     this.actor.stop();
   }
@@ -457,22 +433,6 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
 
 /** Inputs of lives that go on, handed to the constructor without being part of its public options. */
 const inputs = new WeakMap<SandboxOptions, SandboxInput>();
-
-/** Stands for any launch when the machine is asked whether it would take one. */
-const trialRun = {
-  request: {
-    imageIdentifier: '',
-    suspendedSec: 0,
-    options: {},
-    agentTokenRef: '',
-    launchEnvRef: null,
-    identityRef: null,
-  },
-  clientToken: '',
-  callerKept: false,
-  wait: true,
-  timeoutMs: 0,
-} as const;
 
 /** The machine keeps running without its handle; the handle must not be kept alive by the machine. */
 function follow(handle: WeakRef<Sandbox>, actor: SandboxActor): void {

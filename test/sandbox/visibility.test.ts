@@ -90,3 +90,26 @@ test('FC-110 a repeated launch that is throttled as a 400 does not prove that th
   expect(await sandbox.terminate()).toMatchObject({ terminateAccepted: true, undeleted: [] });
   expect(new Set(platform.calls.map(({ body }) => body?.['clientToken']).filter(Boolean)).size).toBe(1);
 });
+
+describe('a launch that is still being prepared', () => {
+  test('FC-047 is stopped by a terminate, and nothing is sent for it', async () => {
+    const platform = launchAnswers();
+    const sandbox = new Sandbox(platform.ports, { schedules: referenceSchedules });
+    const run = sandbox.run(request).catch((error: unknown) => error);
+    expect(await sandbox.terminate()).toMatchObject({ terminateAccepted: false, undeleted: [], failures: [] });
+    expect(await run).toMatchObject({ kind: 'Interrupted', reason: 'terminated' });
+    expect([platform.count(), sandbox.substate]).toEqual([0, 'PENDING.idle']);
+    // Nothing was made, so the sandbox may still launch.
+    await sandbox.run(request);
+    expect([platform.count('RunMicrovm'), sandbox.lifecycle]).toEqual([1, 'RUNNING']);
+  });
+
+  test('FC-059 is stopped when its scope ends', async () => {
+    const platform = launchAnswers();
+    const sandbox = new Sandbox(platform.ports, { schedules: referenceSchedules });
+    const run = sandbox.run({ imageIdentifier: 'by-name' }).catch((error: unknown) => error);
+    await sandbox[Symbol.asyncDispose]();
+    expect(await run).toMatchObject({ kind: 'Interrupted', reason: 'terminated' });
+    expect(platform.count('RunMicrovm')).toBe(0);
+  });
+});

@@ -1,7 +1,7 @@
 /** Client tokens: the same request again is the same resource (`control-plane-api.md` 4). */
 import type { Region } from '../service/region.ts';
 import type { JsonObject } from './constraints.ts';
-import { conflict } from './service-error.ts';
+import { ServiceError } from './service-error.ts';
 
 /** JSON with sorted keys, so that equal parameters are equal texts. */
 export function canonicalJson(value: unknown): string {
@@ -37,7 +37,11 @@ export function useClientToken(region: Region, operation: string, target: string
     };
   }
   if (known.operation !== operation || known.parameters !== parameters) {
-    throw conflict('The client token was already used by a request with other parameters.');
+    throw new ServiceError(
+      'ConflictException',
+      'The client token was already used by a request with other parameters.',
+      { unseen: true },
+    );
   }
   return {
     replayed: known.resourceId,

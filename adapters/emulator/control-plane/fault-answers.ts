@@ -6,10 +6,17 @@ import { ServiceError } from './service-error.ts';
 export const gatewayPage =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n';
 
+/** A body that says to be JSON and is none. */
+export const garbageBody = '{"items":[';
+
+/** A body that is JSON and says nothing. */
+export const emptyBody = '{}';
+
 /** The refusal that takes the operation's place; null when the operation runs all the same. */
 export function refusalOf(fault: Fault, microvmId: string | null): ServiceError | null {
   const { retryAfterSec } = fault;
-  const throttle = { retryAfterSec: retryAfterSec ?? 1 };
+  // What was asked for is sent in any case; the rest of a throttle's looks nobody has seen.
+  const throttle = { retryAfterSec: retryAfterSec ?? 1, unseen: retryAfterSec === undefined };
   switch (fault.kind) {
     case 'throttle':
       return new ServiceError('ThrottlingException', 'Rate exceeded', throttle);
@@ -27,7 +34,9 @@ export function refusalOf(fault: Fault, microvmId: string | null): ServiceError 
         retryAfterSec === undefined ? {} : { retryAfterSec },
       );
     case 'capacity':
-      return new ServiceError('InsufficientCapacityException', 'Insufficient capacity to fulfill the request.');
+      return new ServiceError('InsufficientCapacityException', 'Insufficient capacity to fulfill the request.', {
+        unseen: true,
+      });
     case 'not-found':
       return new ServiceError('ResourceNotFoundException', `MicroVM not found: ${microvmId ?? ''}`);
     case 'conflict':

@@ -9,7 +9,7 @@ import { readBody } from './body.ts';
 import type { Answer, Operation } from './call.ts';
 import { isObject, UnreadableBody } from './constraints.ts';
 import type { JsonObject } from './constraints.ts';
-import { gatewayPage, refusalOf } from './fault-answers.ts';
+import { emptyBody, garbageBody, gatewayPage, refusalOf } from './fault-answers.ts';
 import type { RateLimit } from './limits.ts';
 import { findRoute, readQuery } from './routes.ts';
 import type { OperationName, Route } from './routes.ts';
@@ -44,9 +44,10 @@ const html = (status: number, body: string): Reply => ({ status, headers: { 'con
 
 const unknownRoute = html(404, '<html><head><title>404 Not Found</title></head><body>404 Not Found</body></html>\r\n');
 
-function refusalReply(error: unknown): Reply {
+function refusalReply(error: unknown, unseenTexts: 'plausible' | 'absent'): Reply {
   if (error instanceof ServiceError) {
     const headers: Record<string, string> = { 'x-amzn-errortype': error.name };
+    if (error.unseen && unseenTexts === 'absent') return json(error.status, error.toBody(null), headers);
     if (error.retryAfterSec !== null) headers['retry-after'] = String(error.retryAfterSec);
     return json(error.status, error.toBody(), headers);
   }
@@ -110,9 +111,8 @@ async function perform(
   const region = regionOf(door, name);
   const call = { context, region, operation: operationName, labels, query, body: parseBody(body) };
   const answer: Answer = await operation(call);
-  if (fault?.kind === 'garbage')
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"items":[' };
-  if (fault?.kind === 'empty') return json(200, {});
+  const replaced = fault?.kind === 'garbage' ? garbageBody : fault?.kind === 'empty' ? emptyBody : null;
+  if (replaced !== null) return { ...json(200, null), body: replaced };
   return json(answer.status ?? 200, answer.body);
 }
 
@@ -152,7 +152,7 @@ export async function serveControlPlane(
   const route = findRoute(request.method ?? '', rawPath);
   const microvmId = route !== null && rawPath.includes('/microvms/') ? (route.labels[0] ?? null) : null;
   const body = await readBody(request, context.options.maxBodyBytes);
-  const recorded = recorder.record({
+  const received: RecordedRequest = {
     operation: route?.operation ?? 'Unknown',
     method: request.method ?? '',
     path: request.url ?? '/',
@@ -163,7 +163,8 @@ export async function serveControlPlane(
     requestId,
     fault: null,
     status: null,
-  });
+  };
+  const recorded = recorder.record(received, body?.length);
   const fault = route === null ? null : faults.take(route.operation, microvmId);
   recorded.fault = fault?.kind ?? null;
   if (fault?.kind === 'lost-request') return breakConnection(request, recorded);
@@ -179,7 +180,7 @@ export async function serveControlPlane(
     try {
       reply = await perform(door, request, route, rawPath, rawQuery, body, fault);
     } catch (error) {
-      reply = refusalReply(error);
+      reply = refusalReply(error, context.options.unverified.unseenTexts);
     }
   }
   recorded.status = reply.status;

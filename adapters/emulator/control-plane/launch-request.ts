@@ -22,8 +22,11 @@ export interface LaunchRequest {
   readonly egress: readonly string[];
 }
 
+/** The largest payload of the run hook. */
+const longestPayload = 4096;
+
 /** Reads a launch; all violations of the model are one refusal. */
-export function readLaunch(body: JsonObject): LaunchRequest {
+export function readLaunch(body: JsonObject, payloadUnit: 'utf16-units' | 'bytes'): LaunchRequest {
   const constraints = makeConstraints();
   const imageIdentifier = constraints.string(body, 'imageIdentifier', { required: true, min: 1, max: 256 });
   const imageVersion = constraints.string(body, 'imageVersion', { min: 1, max: 2048 });
@@ -51,7 +54,11 @@ export function readLaunch(body: JsonObject): LaunchRequest {
   const logging = constraints.object(body, 'logging');
   const maximumDurationInSeconds =
     constraints.integer(body, 'maximumDurationInSeconds', { min: 1, max: longestSec }) ?? longestSec;
-  const runHookPayload = constraints.string(body, 'runHookPayload', { max: 4096, sensitive: true });
+  const runHookPayload = constraints.string(body, 'runHookPayload', { sensitive: true });
+  const size = payloadUnit === 'bytes' ? Buffer.byteLength(runHookPayload ?? '') : (runHookPayload ?? '').length;
+  if (size > longestPayload) {
+    constraints.violated(null, 'runHookPayload', `Member must have length less than or equal to ${longestPayload}`);
+  }
   const ingress = constraints.list(body, 'ingressNetworkConnectors', { max: 10 }) ?? [];
   const egress = constraints.list(body, 'egressNetworkConnectors', { max: 10 }) ?? [];
   constraints.string(body, 'clientToken', { min: 1, max: 128 });

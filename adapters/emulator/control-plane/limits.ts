@@ -23,6 +23,7 @@ export function makeRateLimit(clock: Clock, limits: EmulatorLimits): RateLimit {
       throw new ServiceError('ThrottlingException', 'Rate exceeded', {
         status: limits.throttleStatus,
         retryAfterSec: 1,
+        unseen: true,
       });
     }
     bucket.tokens -= 1;

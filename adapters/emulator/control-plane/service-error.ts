@@ -36,25 +36,33 @@ export class ServiceError extends Error {
   readonly status: number;
   readonly text: string | null;
   readonly retryAfterSec: number | null;
+  /** Nobody has seen the service say this. */
+  readonly unseen: boolean;
   /** A few refusals, such as those of another account's ARN, spell it with a capital. */
   readonly #messageMember: 'message' | 'Message';
 
   constructor(
     name: ServiceErrorName,
     text: string | null,
-    options: { readonly status?: number; readonly retryAfterSec?: number; readonly capitalMessage?: boolean } = {},
+    options: {
+      readonly status?: number;
+      readonly retryAfterSec?: number;
+      readonly capitalMessage?: boolean;
+      readonly unseen?: boolean;
+    } = {},
   ) {
     super(text ?? name);
     this.name = name;
     this.text = text;
     this.status = options.status ?? serviceErrorStatus[name];
     this.retryAfterSec = options.retryAfterSec ?? null;
+    this.unseen = options.unseen ?? false;
     this.#messageMember = options.capitalMessage === true ? 'Message' : 'message';
   }
 
-  /** The body as the service writes it. */
-  toBody(): Record<string, string | null> {
-    const body: Record<string, string | null> = { [this.#messageMember]: this.text };
+  /** The body as the service writes it, with the text or with null in its place. */
+  toBody(text: string | null = this.text): Record<string, string | null> {
+    const body: Record<string, string | null> = { [this.#messageMember]: text };
     for (const member of members[this.name] ?? []) body[member] = null;
     return body;
   }

@@ -3,8 +3,19 @@ import type { VmState } from '../../../machines/index.ts';
 import type { Microvm } from '../service/microvm.ts';
 import { timestamp } from './call.ts';
 
+/** Sentences whose wording nobody has seen, among those of `machines/platform-reasons.ts` and the emulator's own. */
+const unseenReason = /lifecycle hook (timed out|could not be reached)|^MicroVM (could not be started|was lost)/;
+
+function reasonOf({ stateReason }: Microvm, unseenTexts: 'plausible' | 'absent'): string | null {
+  return unseenTexts === 'absent' && unseenReason.test(stateReason ?? '') ? null : stateReason;
+}
+
 /** What Run and Get answer. */
-export function describeMicrovm(microvm: Microvm, state: VmState = microvm.state): object {
+export function describeMicrovm(
+  microvm: Microvm,
+  unseenTexts: 'plausible' | 'absent',
+  state: VmState = microvm.state,
+): object {
   const { facts, terminatedWall } = microvm;
   const ended = state === 'TERMINATED' && terminatedWall !== null;
   const ending = state === 'TERMINATING' || state === 'TERMINATED';
@@ -19,7 +30,7 @@ export function describeMicrovm(microvm: Microvm, state: VmState = microvm.state
     executionRoleArn: facts.executionRoleArn,
     idlePolicy: facts.idlePolicy,
     terminatedAt: ended ? timestamp(terminatedWall) : null,
-    stateReason: ending ? microvm.stateReason : null,
+    stateReason: ending ? reasonOf(microvm, unseenTexts) : null,
     terminationReasonCode: null,
     ingressNetworkConnectors: facts.ingressNetworkConnectors,
     egressNetworkConnectors: facts.egressNetworkConnectors,

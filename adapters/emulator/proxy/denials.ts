@@ -5,24 +5,49 @@ export interface Denial {
   readonly status: number;
   readonly text: string;
   readonly slug: string | null;
+  /** What of it nobody has seen. */
+  readonly unseen?: readonly ('text' | 'slug')[];
+}
+
+/** A refusal without what nobody has seen of it. */
+export function asSeen({ status, text, slug, unseen = [] }: Denial): Denial {
+  return { status, text: unseen.includes('text') ? '' : text, slug: unseen.includes('slug') ? null : slug };
 }
 
 /** Row 1: no token, or none that can be read. */
-export const missingToken: Denial = { status: 403, text: 'Request missing authentication', slug: 'UNAUTHORIZED' };
+export const missingToken: Denial = {
+  status: 403,
+  text: 'Request missing authentication',
+  slug: 'UNAUTHORIZED',
+  unseen: ['slug'],
+};
 
-/** Rows 2 and 3: a token of another VM, or an expired one. */
-export const failedToken: Denial = { status: 403, text: 'Token authentication failed', slug: 'UNAUTHORIZED' };
+/** Row 2: a token of another VM. */
+export const failedToken: Denial = {
+  status: 403,
+  text: 'Token authentication failed',
+  slug: 'UNAUTHORIZED',
+  unseen: ['slug'],
+};
+
+/** Row 3: an expired token. */
+export const expiredToken: Denial = { ...failedToken, unseen: ['text', 'slug'] };
 
 /** Row 4: a port outside the token's set. */
-export const deniedPort: Denial = { status: 403, text: 'Access to port denied', slug: 'UNAUTHORIZED' };
+export const deniedPort: Denial = {
+  status: 403,
+  text: 'Access to port denied',
+  slug: 'UNAUTHORIZED',
+  unseen: ['slug'],
+};
 
 /** Row 5: a port that is none. The value is the caller's own, cut short. */
 export function malformedPort(value: string): Denial {
-  return { status: 400, text: `Invalid x-aws-proxy-port: ${value.slice(0, 64)}`, slug: null };
+  return { status: 400, text: `Invalid x-aws-proxy-port: ${value.slice(0, 64)}`, slug: null, unseen: ['text'] };
 }
 
 /** Row 5: the headers of a WebSocket handshake on a request that upgrades nothing. */
-export const noUpgrade: Denial = { status: 400, text: 'Bad Request', slug: null };
+export const noUpgrade: Denial = { status: 400, text: 'Bad Request', slug: null, unseen: ['text'] };
 
 /** Row 6: nobody listens on the port. */
 export const nobodyListens: Denial = { status: 502, text: '', slug: 'APP_CONNECT_FAILED' };

@@ -1,24 +1,32 @@
 /** Faults of the endpoint proxy itself, on request. */
-import type { Fault } from '../faults.ts';
-import { nobodyListens } from './denials.ts';
+import { emptyBody, garbageBody } from '../control-plane/fault-answers.ts';
+import type { Fault, FaultKind } from '../faults.ts';
+import { failedToken, nobodyListens } from './denials.ts';
 import type { Denial } from './denials.ts';
+
+const bare = (status: number): Denial => ({ status, text: '', slug: null });
+
+/** What takes the guest's place; kinds that are not here let the request go on. */
+const denials: Partial<Record<FaultKind, Denial>> = {
+  throttle: bare(429),
+  'throttle-as-400': bare(400),
+  quota: bare(402),
+  internal: bare(500),
+  capacity: bare(500),
+  gateway: nobodyListens,
+  unavailable: bare(503),
+  'not-found': bare(404),
+  conflict: bare(409),
+  'access-denied': failedToken,
+};
 
 /** What a fault answers in the guest's place; null when the request goes on. */
 export function faultDenial(fault: Fault | null): Denial | null {
-  switch (fault?.kind) {
-    case undefined:
-    case 'delay':
-    case 'lost-answer':
-      return null;
-    case 'throttle':
-      return { status: 429, text: '', slug: null };
-    case 'internal':
-      return { status: 500, text: '', slug: null };
-    case 'unavailable':
-      return { status: 503, text: '', slug: null };
-    case 'access-denied':
-      return { status: 403, text: 'Token authentication failed', slug: 'UNAUTHORIZED' };
-    default:
-      return nobodyListens;
-  }
+  return fault === null ? null : (denials[fault.kind] ?? null);
+}
+
+/** What a fault puts in the place of the guest's answer, once the guest has given it; null for nothing. */
+export function faultBody(fault: Fault | null): string | null {
+  if (fault?.kind === 'garbage') return garbageBody;
+  return fault?.kind === 'empty' ? emptyBody : null;
 }

@@ -4,24 +4,36 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { EmulatorContext } from '../context.ts';
 import type { Microvm } from '../service/microvm.ts';
-import { denialHeaders, nobodyListens, unreachable } from './denials.ts';
+import { asSeen, denialHeaders, nobodyListens, unreachable } from './denials.ts';
 import type { Denial } from './denials.ts';
-import { faultDenial } from './endpoint-faults.ts';
+import { faultBody, faultDenial } from './endpoint-faults.ts';
 import { forward } from './forward.ts';
 import { checkGate } from './gate.ts';
 import { forwardUpgrade } from './upgrade.ts';
 import { connectUpstream } from './upstream.ts';
 
+/** A refusal as it goes out: what nobody has seen of it can be switched off. */
+function worded({ options }: EmulatorContext, denial: Denial): Denial {
+  return options.unverified.unseenTexts === 'absent' ? asSeen(denial) : denial;
+}
+
 /** Answers a request with a refusal. */
-export function sendDenial(response: ServerResponse, denial: Denial, requestId: string): void {
+export function sendDenial(
+  context: EmulatorContext,
+  response: ServerResponse,
+  refusal: Denial,
+  requestId: string,
+): void {
   if (response.headersSent || response.destroyed) return;
+  const denial = worded(context, refusal);
   response.writeHead(denial.status, denialHeaders(denial, requestId));
   response.end(denial.text);
 }
 
 /** Answers an upgrade with a refusal and ends the connection. */
-export function sendUpgradeDenial(socket: Duplex, denial: Denial, requestId: string): void {
+export function sendUpgradeDenial(context: EmulatorContext, socket: Duplex, refusal: Denial, requestId: string): void {
   if (socket.destroyed) return;
+  const denial = worded(context, refusal);
   const headers = { ...denialHeaders(denial, requestId), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${denial.status} ${STATUS_CODES[denial.status] ?? ''}\r\n${lines.join('')}\r\n${denial.text}`);
@@ -34,7 +46,8 @@ async function open(
   request: IncomingMessage,
   upgrading: boolean,
 ): Promise<{ upstream: Duplex } | { denial: Denial }> {
-  const verdict = checkGate(request, microvm, context.tokens, upgrading);
+  const { tokenBeforePort } = context.options.unverified;
+  const verdict = checkGate(request, microvm, context.tokens, { upgrading, tokenBeforePort });
   if ('denial' in verdict) {
     microvm.deny();
     return verdict;
@@ -81,7 +94,7 @@ export async function serveEndpoint(
   if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000, context.closing);
   const deny = (denial: Denial) => {
     recorded.status = denial.status;
-    sendDenial(response, denial, requestId);
+    sendDenial(context, response, denial, requestId);
   };
   const faulty = faultDenial(fault);
   const way = faulty === null ? await open(context, microvm, request, false) : { denial: faulty };
@@ -102,9 +115,10 @@ export async function serveEndpoint(
     requestId,
     onBytes: () => microvm.noteBytes(),
     onAnswer: (status) => {
-      if (fault?.kind === 'lost-answer') return false;
-      recorded.status = status;
-      return true;
+      if (fault?.kind === 'lost-answer') return 'break';
+      const body = faultBody(fault);
+      recorded.status = body === null ? status : 200;
+      return body === null ? 'pass' : { body };
     },
     deny,
   });
@@ -130,9 +144,11 @@ export async function serveUpgrade(
   if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000, context.closing);
   const deny = (denial: Denial) => {
     recorded.status = denial.status;
-    sendUpgradeDenial(socket, denial, requestId);
+    sendUpgradeDenial(context, socket, denial, requestId);
   };
-  const faulty = faultDenial(fault);
+  const replaced = faultBody(fault);
+  // An answer with a body is no handshake, whatever the guest said.
+  const faulty = replaced === null ? faultDenial(fault) : { status: 200, text: replaced, slug: null };
   const way = faulty === null ? await open(context, microvm, request, true) : { denial: faulty };
   if ('denial' in way) {
     deny(way.denial);

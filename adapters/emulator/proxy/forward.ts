@@ -30,8 +30,8 @@ export interface Exchange {
   readonly upstream: Duplex;
   readonly requestId: string;
   readonly onBytes: () => void;
-  /** The guest answered; false breaks the exchange off before the client learns of it. */
-  readonly onAnswer: (status: number) => boolean;
+  /** The guest answered: the client learns of it, or the exchange breaks off, or a 200 with another body goes out. */
+  readonly onAnswer: (status: number) => 'pass' | 'break' | { readonly body: string };
   readonly deny: (denial: Denial) => void;
 }
 
@@ -57,8 +57,16 @@ export function forward({ request, response, upstream, requestId, onBytes, onAns
   };
 
   outgoing.on('response', (incoming) => {
-    if (!onAnswer(incoming.statusCode ?? 502)) {
+    const verdict = onAnswer(incoming.statusCode ?? 502);
+    if (verdict === 'break') {
       breakOff();
+      return;
+    }
+    if (verdict !== 'pass') {
+      incoming.resume();
+      const { body } = verdict;
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+      response.writeHead(200, { ...headers, 'x-amzn-requestid': requestId }).end(body);
       return;
     }
     const answered = filterHeaders(

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { acceptsHttp } from '../control-plane/connectors.ts';
 import type { Microvm } from '../service/microvm.ts';
-import { deniedPort, failedToken, malformedPort, missingToken, noUpgrade } from './denials.ts';
+import { deniedPort, expiredToken, failedToken, malformedPort, missingToken, noUpgrade } from './denials.ts';
 import type { Denial } from './denials.ts';
 import { allowsPort } from './proxy-tokens.ts';
 import type { ProxyTokens } from './proxy-tokens.ts';
@@ -51,7 +51,7 @@ export function checkGate(
   request: IncomingMessage,
   microvm: Microvm,
   tokens: ProxyTokens,
-  upgrading: boolean,
+  { upgrading, tokenBeforePort }: { readonly upgrading: boolean; readonly tokenBeforePort: boolean },
 ): GateVerdict {
   const { headers } = request;
   const protocols = readProtocols(request);
@@ -60,7 +60,7 @@ export function checkGate(
   const named = headers['x-aws-proxy-port'] ?? (upgrading ? protocols.port : null);
   const namedText = Array.isArray(named) ? named.join(', ') : named;
   const port = namedText === null || namedText === undefined ? defaultPort : parsePort(namedText);
-  if (port === null) return { denial: malformedPort(namedText ?? '') };
+  if (port === null && !tokenBeforePort) return { denial: malformedPort(namedText ?? '') };
 
   const header = headers['x-aws-proxy-auth'];
   // A token among the subprotocols counts only beside the bare marker.
@@ -68,7 +68,9 @@ export function checkGate(
   if (typeof token !== 'string') return { denial: missingToken };
   const grant = tokens.check(token, microvm.facts.microvmId);
   if (grant === 'unreadable') return { denial: missingToken };
-  if (typeof grant === 'string' || grant.kind !== 'endpoint') return { denial: failedToken };
+  if (grant === 'expired') return { denial: expiredToken };
+  if (grant === 'foreign' || grant.kind !== 'endpoint') return { denial: failedToken };
+  if (port === null) return { denial: malformedPort(namedText ?? '') };
   if (!acceptsHttp(microvm.facts.ingressNetworkConnectors)) return { denial: deniedPort };
   return allowsPort(grant, port) ? { port } : { denial: deniedPort };
 }

@@ -42,7 +42,8 @@ export interface MicrovmHost {
   readonly terms: PlatformTerms;
   /** The hooks that the image enabled; the others count as passed. */
   readonly enabledHooks: ReadonlySet<RuntimeHook>;
-  readonly runHookPayload: string;
+  /** Null or absent where a launch had none and the emulator was told so. */
+  readonly runHookPayload: string | null | undefined;
   readonly onChange: (change: StateChange) => void;
 }
 

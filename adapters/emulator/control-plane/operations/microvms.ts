@@ -8,14 +8,20 @@ import { conflict, invalid, notFound } from '../service-error.ts';
 import { describeMicrovm, summarizeMicrovm } from '../views.ts';
 import { runMicrovm } from './run-microvm.ts';
 
+/** Whether an ended VM is no longer to be seen. */
+function isForgotten({ options, clock }: Call['context'], microvm: Microvm): boolean {
+  const { endedReadableMs } = options.unverified;
+  if (endedReadableMs === null || microvm.state !== 'TERMINATED') return false;
+  return clock.wallNow() - (microvm.terminatedWall ?? Infinity) >= endedReadableMs;
+}
+
 /** The VM that a call names, or 404. A read soon after the launch may not see it yet. */
 export function findMicrovm({ context, region, labels }: Call): Microvm {
   const id = labels[0] ?? '';
   const microvm = region.microvms.get(id);
   const { readableDelayMs } = context.options.delays;
-  if (microvm === undefined || context.clock.now() < microvm.startedAt + readableDelayMs) {
-    throw notFound(`MicroVM not found: ${id}`);
-  }
+  const isUnseen = microvm === undefined || context.clock.now() < microvm.startedAt + readableDelayMs;
+  if (isUnseen || isForgotten(context, microvm)) throw notFound(`MicroVM not found: ${id}`);
   return microvm;
 }
 
@@ -26,7 +32,7 @@ function getMicrovm(call: Call): Answer {
   const microvm = findMicrovm(call);
   const past = stale.get(microvm);
   stale.delete(microvm);
-  return { body: describeMicrovm(microvm, past ?? microvm.state) };
+  return { body: describeMicrovm(microvm, call.context.options.unverified.unseenTexts, past ?? microvm.state) };
 }
 
 /** Suspend, resume and terminate differ only in the event: the machine knows the answers. */
@@ -56,11 +62,16 @@ function callOf(type: 'SUSPEND' | 'RESUME' | 'TERMINATE') {
 function listMicrovms(call: Call): Answer {
   const imageIdentifier = queryValue(call, 'imageIdentifier');
   const imageVersion = queryValue(call, 'imageVersion');
+  const { listOrder, versionFilter } = call.context.options.unverified;
+  const isWanted = (version: string) =>
+    imageVersion === undefined ||
+    (versionFilter === 'exact' ? version === imageVersion : sameVersion(version, imageVersion));
+  const launched = [...call.region.microvms.values()];
   // The filters are applied before the cut, and exactly.
-  const matching = [...call.region.microvms.values()]
-    .reverse()
+  const matching = (listOrder === 'newest-first' ? launched.reverse() : launched)
     .filter(({ facts }) => imageIdentifier === undefined || facts.imageArn === imageIdentifier)
-    .filter(({ facts }) => imageVersion === undefined || sameVersion(facts.imageVersion, imageVersion));
+    .filter(({ facts }) => isWanted(facts.imageVersion))
+    .filter((microvm) => !isForgotten(call.context, microvm));
   const page = cutPage(call, matching, {
     of: `microvms ${imageIdentifier ?? ''} ${imageVersion ?? ''}`,
     keyOf: ({ facts }) => facts.microvmId,

@@ -69,16 +69,20 @@ function termsOf(call: Call, launch: LaunchRequest, version: ImageVersion): Plat
   };
 }
 
+/** What the run hook gets in the place of a payload; an absent member is `undefined`. */
+const payloadOf = { 'empty-text': '', null: null, absent: undefined } as const;
+
 /** Launches. A dead launch is never an error of this call: it shows in the VM's state. */
 export async function runMicrovm(call: Call): Promise<Answer> {
   const { context, region, body } = call;
-  const launch = readLaunch(body);
+  const { unverified } = context.options;
+  const launch = readLaunch(body, unverified.payloadUnit);
   checkLaunch(launch);
   const token = useClientToken(region, 'RunMicrovm', '', body);
   const known = token.replayed === null ? undefined : region.microvms.get(token.replayed);
   if (known !== undefined) {
     await known.ready;
-    return { body: describeMicrovm(known) };
+    return { body: describeMicrovm(known, unverified.unseenTexts) };
   }
   if (token.replayed !== null) throw conflict('The client token names a MicroVM that is gone.');
 
@@ -119,7 +123,7 @@ export async function runMicrovm(call: Call): Promise<Answer> {
       guest,
       terms: termsOf(call, launch, version),
       enabledHooks: hooks,
-      runHookPayload: launch.runHookPayload ?? '',
+      runHookPayload: launch.runHookPayload ?? payloadOf[unverified.omittedPayload],
       onChange: (change) => {
         if (change.to === 'TERMINATED') context.endpoints.ended(microvmId);
         context.changes.publish(change);
@@ -130,7 +134,7 @@ export async function runMicrovm(call: Call): Promise<Answer> {
   region.microvms.set(microvmId, microvm);
   microvm.ready = openEndpoint(call, microvm);
   await microvm.ready;
-  return { body: describeMicrovm(microvm) };
+  return { body: describeMicrovm(microvm, unverified.unseenTexts) };
 }
 
 /** An endpoint that cannot listen ends the VM: the launch was accepted, its state tells the rest (FC-148). */

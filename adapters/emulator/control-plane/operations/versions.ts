@@ -14,6 +14,10 @@ function getVersion(call: Call): Answer {
 }
 
 function listVersions(call: Call): Answer {
+  const arn = call.labels[0] ?? '';
+  if (call.context.options.unverified.versionsOfMissing === 'empty' && arn.startsWith('arn:')) {
+    if (!call.region.images.has(arn)) return { body: { items: [], nextToken: null } };
+  }
   const image = findImage(call);
   const page = cutPage(call, image.versions.toReversed(), {
     of: `versions ${image.arn}`,
