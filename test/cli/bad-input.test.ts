@@ -104,6 +104,8 @@ const cases: readonly (readonly [readonly string[], string, string])[] = [
   [['cp', '/nonexistent', 'vm:/b', '--name', 'box'], 'there is no such file', 'Check the path'],
   [['cp', '-', 'vm:/b/', '--name', 'box'], 'Standard input has no name', ''],
 
+  [['forward', '8080:80'], 'needs the name of a VM', 'vmchart forward --name NAME'],
+  [['exec', '--detach', 'true', '--poll', 'x-1', '--name', 'box'], 'takes one of: a shell line', ''],
   [['forward', '80:99999999', '--name', 'box'], 'LOCAL:REMOTE takes two ports', '8080:80'],
   [['forward', '80:0', '--name', 'box'], 'LOCAL:REMOTE takes two ports', ''],
   [['forward', '1:2:3', '--name', 'box'], 'got "1:2:3"', ''],

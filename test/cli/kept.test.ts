@@ -149,6 +149,8 @@ describe('commands in a kept VM', () => {
   });
 
   test('--stream --json prints one event a line and the envelope last', async () => {
+    expect((await at('exec', '--name', 'box', '--detach', 'true')).exitCode).toBe(0);
+    expect((await at('exec', '--name', 'box', '-q', 'false')).exitCode).toBe(13);
     const words = ['exec', '--name', 'box', '--stream', '--json', 'printf out; sleep 0.1; printf err >&2; exit 2'];
     const { code, stdout } = await cli(words, { environment });
     const lines = stdout

@@ -57,6 +57,8 @@ async function namesOf(request: HttpRequest): Promise<string[]> {
   return names;
 }
 
+const sessionOf = (daemon: SyncDaemon) => diskSession(daemon, manualClock({ autoAdvance: true }));
+
 let local = '';
 beforeEach(async () => {
   local = await mkdtemp(join(tmpdir(), 'vmchart-sync-'));
@@ -68,7 +70,7 @@ afterEach(async () => {
 describe('syncDir', () => {
   test('sends what is new or changed, removes what vanished, leaves the rest alone', async () => {
     const daemon = new SyncDaemon();
-    const session = diskSession(daemon, manualClock({ autoAdvance: true }));
+    const session = sessionOf(daemon);
     await mkdir(join(local, 'sub'));
     await writeFile(join(local, 'same'), 'same');
     await writeFile(join(local, 'sub/changes'), 'one');
@@ -101,7 +103,7 @@ describe('syncDir', () => {
     const daemon = new SyncDaemon();
     const hostile = ['../../etc/x', '/etc/x', '-rf', 'a\nb', 'a/../../x', './x', 'a//b', ''];
     daemon.manifest = JSON.stringify(Object.fromEntries([...hostile, 'old file'].map((path) => [path, 'file:1'])));
-    const report = await diskSession(daemon, manualClock({ autoAdvance: true })).syncDir(local, '/workspace');
+    const report = await sessionOf(daemon).syncDir(local, '/workspace');
     expect(report.ignored).toEqual(hostile);
     expect(report.removed).toEqual(['old file']);
     expect(daemon.commands.map(({ command }) => command)).toEqual([['rm', '-f', '--', 'old file']]);
@@ -111,7 +113,7 @@ describe('syncDir', () => {
     const daemon = new SyncDaemon();
     daemon.manifest = manifest;
     await writeFile(join(local, 'a'), 'a');
-    expect(await diskSession(daemon, manualClock({ autoAdvance: true })).syncDir(local, '/workspace')).toMatchObject({
+    expect(await sessionOf(daemon).syncDir(local, '/workspace')).toMatchObject({
       uploaded: ['a'],
       removed: [],
     });
@@ -121,7 +123,7 @@ describe('syncDir', () => {
     const daemon = new SyncDaemon();
     const names = Array.from({ length: 3_000 }, (_, index) => `${'n'.repeat(40)}${index}`);
     daemon.manifest = JSON.stringify(Object.fromEntries(names.map((path) => [path, 'file:1'])));
-    await diskSession(daemon, manualClock({ autoAdvance: true })).syncDir(local, '/workspace');
+    await sessionOf(daemon).syncDir(local, '/workspace');
     expect(daemon.commands.length).toBeGreaterThan(1);
     expect(daemon.commands.flatMap(({ command }) => command.slice(3))).toEqual(names);
   });
@@ -130,9 +132,7 @@ describe('syncDir', () => {
     const daemon = new SyncDaemon();
     daemon.manifest = JSON.stringify({ old: 'file:1' });
     daemon.rmExit = 1;
-    expect(
-      await rejection(diskSession(daemon, manualClock({ autoAdvance: true })).syncDir(local, '/workspace')),
-    ).toMatchObject({
+    expect(await rejection(sessionOf(daemon).syncDir(local, '/workspace'))).toMatchObject({
       kind: 'Platform',
       reason: 'sync',
     });

@@ -24,7 +24,7 @@ export async function parseArguments(command: AnyCommand, words: readonly string
   const entries = Object.entries(options);
   const named = (keep: (argument: Argument<unknown>) => boolean) =>
     entries.filter(([, argument]) => keep(argument)).map(([key]) => optionName(key));
-  const parsed = Parser([...words], {
+  const parsed = Parser(withWholeSwitches(words, options), {
     boolean: named((argument) => argument.placeholder === null),
     string: [...named((argument) => argument.placeholder !== null), '_'],
     // Every option is read as a list, so that a repetition is seen and not silently merged.
@@ -83,6 +83,19 @@ function refuseWithoutValue(key: string, argument: Argument<unknown>, given: Rea
   throw usageError(`${label} needs a value (${argument.placeholder}).`, [
     `To give one that begins with a dash, write ${label}=VALUE.`,
   ]);
+}
+
+/** The parser takes a `true` behind a switch for its value, and so would lose the command of `exec --detach true`. */
+function withWholeSwitches(words: readonly string[], options: Arguments): string[] {
+  const whole = new Map<string, string>();
+  for (const [key, { placeholder, short }] of Object.entries(options)) {
+    if (placeholder !== null) continue;
+    for (const typed of [`--${optionName(key)}`, ...(short === undefined ? [] : [`-${short}`])]) {
+      whole.set(typed, `--${optionName(key)}=true`);
+    }
+  }
+  const end = words.indexOf('--');
+  return words.map((word, index) => (end !== -1 && index > end ? word : (whole.get(word) ?? word)));
 }
 
 /** A switch takes `=true` and `=false`; with any other word nobody knows what is meant. */

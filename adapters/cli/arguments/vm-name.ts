@@ -17,6 +17,9 @@ export const nameOption = text({ summary: 'The VM, by the name it was kept under
 /** NAME as a word. */
 export const namePositional = { key: 'name', argument: { ...nameOption, placeholder: 'NAME' }, required: false };
 
+/** The commands whose words are something else than a name. */
+const wordsMeanMore = new Set(['exec', 'cp', 'forward']);
+
 /** The name, given as a word or as an option. */
 export function givenName(
   values: Pick<CommandValues<Record<never, never>>, 'positional'> & { readonly name: string | undefined },
@@ -29,6 +32,6 @@ export function givenName(
   const name = values.name ?? word;
   if (name !== undefined) return name;
   throw usageError(`vmchart ${command} needs the name of a VM.`, [
-    `vmchart ${command} ${command === 'exec' || command === 'cp' ? '--name ' : ''}NAME; vmchart ls shows the names.`,
+    `vmchart ${command} ${wordsMeanMore.has(command) ? '--name ' : ''}NAME; vmchart ls shows the names.`,
   ]);
 }
