@@ -105,6 +105,66 @@ describe('faults on request', () => {
     expect(await outcome(8)).not.toEqual(first);
   });
 
+  test.each<[FaultKind, number, string]>([
+    ['throttle', 429, ''],
+    ['throttle-as-400', 400, ''],
+    ['quota', 402, ''],
+    ['internal', 500, ''],
+    ['capacity', 500, ''],
+    ['gateway', 502, ''],
+    ['unavailable', 503, ''],
+    ['not-found', 404, ''],
+    ['conflict', 409, ''],
+    ['access-denied', 403, 'Token authentication failed'],
+  ])('the endpoint answers %s with %i once, and the guest hears nothing', async (kind, status, text) => {
+    await using on = await bench();
+    const id = await on.runToRunning();
+    const token = await on.token(id);
+    let served = 0;
+    on.guests.serve = (_request, response) => void ((served += 1), response.end('ok'));
+    on.emulator.faults.add({ kind, operation: 'Endpoint' });
+    expect(await on.through(id, '/', token)).toMatchObject({ status, text });
+    expect(served).toBe(0);
+    expect(await on.through(id, '/', token)).toMatchObject({ status: 200, text: 'ok' });
+  });
+
+  test.each<[FaultKind, string]>([
+    ['garbage', '{"items":['],
+    ['empty', '{}'],
+  ])('the endpoint puts %s in the place of what the guest answered', async (kind, text) => {
+    await using on = await bench();
+    const id = await on.runToRunning();
+    const token = await on.token(id);
+    let served = 0;
+    on.guests.serve = (_request, response) => void ((served += 1), response.writeHead(201).end('real'));
+    on.emulator.faults.add({ kind, operation: 'Endpoint' });
+    expect(await on.through(id, '/', token)).toMatchObject({ status: 200, text });
+    expect(served).toBe(1);
+  });
+
+  test('one that would hit nothing, or cannot be meant, is refused', async () => {
+    await using on = await bench();
+    const { faults } = on.emulator;
+    const fault = { kind: 'internal', operation: '*' } as const;
+    for (const wrong of [
+      { kind: 'nonsense' as FaultKind },
+      { times: 0 },
+      { times: 1.5 },
+      { times: Number.NaN },
+      { after: -1 },
+      { delayMs: -1 },
+      { delayMs: Infinity },
+      { retryAfterSec: 0.5 },
+    ]) {
+      expect(() => faults.add({ ...fault, ...wrong })).toThrow(TypeError);
+    }
+    for (const wrong of [{ rate: 1.1 }, { rate: Number.NaN }, { seed: Number.NaN }, { kinds: [] }]) {
+      expect(() => faults.random({ seed: 1, rate: 0.5, ...wrong })).toThrow(TypeError);
+    }
+    expect(faults.pending).toEqual([]);
+    expect((await on.call('GET', '/microvms')).status).toBe(200);
+  });
+
   test('FC-031 the endpoint fails too: 503 once, a lost answer, a 429', async () => {
     await using on = await bench();
     const id = await on.runToRunning();
@@ -158,6 +218,18 @@ describe('the record', () => {
     expect([recorder.count(), recorder.requests]).toEqual([0, []]);
   });
 
+  test('a flood of large requests does not fill the memory', async () => {
+    await using on = await bench();
+    const body = { imageIdentifier: 'arn:x', more: 'x'.repeat(900_000) };
+    for (let round = 0; round < 60; round += 1) await on.call('POST', '/microvms', body);
+    const { recorder } = on.emulator;
+    expect(recorder.count('RunMicrovm')).toBe(60);
+    expect(recorder.requests.length).toBeGreaterThan(20);
+    expect(JSON.stringify(recorder.requests).length).toBeLessThan(40_000_000);
+    await on.get('the-latest');
+    expect(recorder.requests.at(-1)?.microvmId).toBe('the-latest');
+  });
+
   test('a launch is recorded with its policy, without its payload', async () => {
     await using on = await bench();
     await on.run({ runHookPayload: 'marker-payload', ...policy(60, 60, true) });
@@ -184,8 +256,19 @@ describe('the admin routes', () => {
     expect(state.json).toMatchObject({ microvms: [{ microvmId: id, state: 'RUNNING' }] });
     await admin(on, 'POST', 'faults', { kind: 'internal', operation: 'GetMicrovm', times: 'always' });
     expect([(await on.get(id)).status, (await on.get(id)).status]).toEqual([500, 500]);
+    expect((await admin(on, 'GET', 'faults')).json.pending).toEqual([
+      { kind: 'internal', operation: 'GetMicrovm', times: 'always' },
+    ]);
     await admin(on, 'DELETE', 'faults');
     expect((await on.get(id)).status).toBe(200);
+    const wrong = [{ times: 0 }, { times: 1.5 }, { retryAfterSec: 0.5 }];
+    for (const more of wrong) {
+      const added = await admin(on, 'POST', 'faults', { kind: 'throttle', operation: '*', ...more });
+      expect(added.status).toBe(400);
+    }
+    expect((await admin(on, 'POST', 'faults/random', { seed: 1, rate: 7 })).json.message).toMatch(
+      /share between 0 and 1/,
+    );
     await admin(on, 'POST', 'faults/random', { seed: 1, rate: 1, kinds: ['quota'] });
     expect((await on.get(id)).status).toBe(402);
     await admin(on, 'DELETE', 'faults');

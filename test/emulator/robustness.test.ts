@@ -46,6 +46,9 @@ describe('whatever comes in, the emulator stands', () => {
     }
     expect((await post('{"__proto__":{"imageIdentifier":"arn:x"}}')).status).toBe(400);
     expect((await post(`${'['.repeat(100_000)}`)).status).toBe(400);
+    const deep = `{"a":`.repeat(100_000) + '1' + '}'.repeat(100_000);
+    const launch = `{"imageIdentifier":"${on.emulator.imageArn}","clientToken":"t","more":${deep}}`;
+    expect(await post(launch)).toMatchObject({ status: 400, error: null, json: { message: null } });
     await stillServes(on);
     expect(on.emulator.vms()).toEqual([]);
   });

@@ -57,6 +57,19 @@ function refusalReply(error: unknown, unseenTexts: 'plausible' | 'absent'): Repl
   return json(500, fault.toBody(), { 'x-amzn-errortype': fault.name });
 }
 
+/** No request of the service nests as deep; what recurses over a body may rely on it. */
+const deepestBody = 64;
+
+/** Goes level by level: recursion is what it guards against. */
+function isDeeperThan(value: object, most: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > most) return true;
+    level = level.flatMap((entry) => (typeof entry === 'object' && entry !== null ? Object.values(entry) : []));
+  }
+  return false;
+}
+
 function parseBody(body: Buffer): JsonObject {
   if (body.length === 0) return {};
   let value: unknown;
@@ -65,7 +78,7 @@ function parseBody(body: Buffer): JsonObject {
   } catch {
     throw new UnreadableBody();
   }
-  if (!isObject(value)) throw new UnreadableBody();
+  if (!isObject(value) || isDeeperThan(value, deepestBody)) throw new UnreadableBody();
   return value;
 }
 
