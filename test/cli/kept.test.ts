@@ -291,8 +291,8 @@ describe('commands in a kept VM', () => {
     return Number(stdout);
   }
 
-  /** Runs `forward` while the work lasts, then stops it; gives back its exit code. */
-  async function whileForwarding(words: readonly string[], work: (port: number) => Promise<void>): Promise<number> {
+  /** Runs `forward` while the work lasts, then stops it. */
+  async function whileForwarding(words: readonly string[], work: (port: number) => Promise<void>) {
     const interrupts = new HandSignals();
     let listening: (port: number) => void = () => undefined;
     const port = new Promise<number>((resolve) => {
@@ -302,14 +302,14 @@ describe('commands in a kept VM', () => {
     const running = cli(['forward', '--json', '--name', 'box', ...words], { environment, interrupts, heard });
     await Promise.race([port.then(work), running.then((ran) => Promise.reject(new Error(ran.stdout + ran.stderr)))]);
     interrupts.interrupt();
-    return (await running).code;
+    return await running;
   }
 
   test.each([['over HTTP'], ['over TCP', '--tcp'], ['verified', '--verified']])(
     'forward leads a local port into the VM %s until stopped',
     async (_how, ...more) => {
       const guestPort = await serverInVm();
-      const code = await whileForwarding([`0:${guestPort}`, ...more], async (port) => {
+      const { code } = await whileForwarding([`0:${guestPort}`, ...more], async (port) => {
         const answer = await fetch(`http://127.0.0.1:${port}/hello?x=1`, { headers: { connection: 'close' } });
         expect([answer.status, await answer.text()]).toEqual([200, 'from the VM /hello?x=1']);
       });
@@ -318,6 +318,13 @@ describe('commands in a kept VM', () => {
       expect(taken).toMatchObject({ exitCode: 12, error: { message: expect.stringContaining('is in use') } });
     },
   );
+
+  test('a tunnel to a port where nothing listens says so', async () => {
+    const { code, stderr } = await whileForwarding(['0:1', '--tcp'], async (port) => {
+      await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+    });
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^connection refused by the VM: .+ \(4\d{3}\)$/m)]);
+  });
 
   test('the keys of verified tunnels are where only the owner reads them; without keys there is no such tunnel', async () => {
     const path = join(home, 'state', 'secrets', 'box.json');

@@ -49,6 +49,24 @@ describe('progress', () => {
     );
   });
 
+  test.each([
+    [undefined, 80],
+    [0, 80],
+    [132, 132],
+  ])('a terminal that says a width of %p is drawn for %p columns', (columns, drawn) => {
+    const stderr = Object.assign(new Kept(), columns === undefined ? {} : { columns });
+    expect(new Terminal({ stdout: new Kept(), stderr, json: false, environment: {} }).columns).toBe(drawn);
+  });
+
+  test('many updates at once are drawn once', () => {
+    const { terminal, stderr } = terminalOn({ tty: true });
+    const step = beginStep(terminal, 'copying');
+    for (let index = 0; index < 1_000; index += 1) step.update(`copying ${index}`);
+    expect(stderr.chunks.length).toBeLessThan(20);
+    step.done();
+    expect(stderr.text).toContain('copying 999');
+  });
+
   test('is silent when quiet, and does not turn under --json', () => {
     const quiet = terminalOn({ tty: true, quiet: true });
     beginStep(quiet.terminal, 'launching').done();

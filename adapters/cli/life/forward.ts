@@ -1,6 +1,7 @@
 /** A local port into a kept VM, until a signal. */
 import { forwardPort } from '../../sockets/port-forward.ts';
 import { serveTunnel } from '../../sockets/serve-tunnel.ts';
+import type { TunnelEnd } from '../../sockets/tunnel.ts';
 import type { Session, TunnelIdentity } from '../../../effects/index.ts';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext } from '../command.ts';
@@ -53,8 +54,21 @@ async function open(plan: ForwardPlan, session: Session, kept: KeptVm, { termina
     guestPort,
     localPort,
     identity,
-    onEnd: (end) => terminal.progress(end instanceof Error ? `failed: ${end.message}` : `connection: ${end.kind}`),
+    onEnd: (end) => terminal.progress(`connection ${end instanceof Error ? `failed: ${end.message}` : endText(end)}`),
   });
+}
+
+function endText(end: TunnelEnd): string {
+  switch (end.kind) {
+    case 'Closed':
+      return 'closed';
+    case 'Refused':
+      return `refused by the VM: ${end.reason || 'no reason given'} (${end.code})`;
+    case 'Truncated':
+      return 'cut: its last bytes may be missing';
+    case 'ClosedUnproven':
+      return 'closed; a daemon of this age does not prove that nothing is missing';
+  }
 }
 
 async function identityOrRefuse(kept: KeptVm): Promise<TunnelIdentity> {
