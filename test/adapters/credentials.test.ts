@@ -14,7 +14,7 @@ import {
   staticCredentials,
 } from 'vmchart/adapters';
 import { parseProfiles, readProfile } from '../../adapters/shared-profile.ts';
-import { errorOf } from '../control-plane/plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 
 let folder = '';
 

@@ -14,7 +14,7 @@ import type { Http, HttpRequest } from 'vmchart/effects';
 import { gotHttp } from 'vmchart/adapters';
 import type { GotHttpOptions } from 'vmchart/adapters';
 import { bypassesProxy } from '../../adapters/http-agents.ts';
-import { errorOf } from '../control-plane/plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 import { authority, certificate, key } from './tls-fixture.ts';
 
 const endings: (() => Promise<void> | void)[] = [];

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { JournalRecord } from 'vmchart/machines';
 import { fileSecrets, memoryJournal, memorySecrets } from 'vmchart/adapters';
-import { errorOf } from '../control-plane/plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 
 let folder = '';
 

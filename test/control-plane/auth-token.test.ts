@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { errorOf, recordedPlane, refusal } from './plane-recorder.ts';
+import { recordedPlane, refusal } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 import type { Answer } from './plane-recorder.ts';
 
 const minted: Answer = { body: { authToken: { 'X-aws-proxy-auth': 'jwe-marker' } } };

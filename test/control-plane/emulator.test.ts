@@ -4,7 +4,7 @@ import { ControlPlane } from 'vmchart/effects';
 import { awsPorts } from 'vmchart/adapters';
 import { startEmulator } from 'vmchart/emulator';
 import { fakeGuests } from '../emulator/fake-guest.ts';
-import { errorOf } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 
 describe('the client over real sockets, signed, against the embedded platform', () => {
   test('goes through a whole life and reads what the official client reads', async () => {

@@ -4,7 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import { VmchartError, controlPlaneChannel, isDefinite, isGone } from 'vmchart/effects';
 import type { ControlPlaneSend } from 'vmchart/effects';
 import { staticCredentials } from 'vmchart/adapters';
-import { errorOf, imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 import type { Answer } from './plane-recorder.ts';
 
 const page = '<html><body>502 Bad Gateway</body></html>';

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { assembleImage, managedImageArn, referenceImageSchedule, sizeClassFor, sizeClasses } from 'vmchart/effects';
 import type { CreateMicrovmImageRequest, ImageRequest } from 'vmchart/effects';
 import { seededEntropy } from 'vmchart/adapters';
-import { errorOf, imageArn, recordedPlane, refusal } from './plane-recorder.ts';
+import { imageArn, recordedPlane, refusal } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 import type { Answer } from './plane-recorder.ts';
 
 const image = (state: string, more: object = {}): Answer => ({

@@ -14,7 +14,8 @@ import {
 } from 'vmchart/effects';
 import type { Entropy, LaunchRequest } from 'vmchart/effects';
 import { seededEntropy, systemEntropy } from 'vmchart/adapters';
-import { errorOf, imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 
 const role = 'arn:aws:iam::123456789012:role/vm';
 const connector = (id: string) => `arn:aws:lambda:us-east-1:123456789012:network-connector:${id}`;

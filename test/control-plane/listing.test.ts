@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { sweep, VmchartError } from 'vmchart/effects';
-import { errorOf, imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 
 const item = (microvmId: string, state: string) => ({ microvmId, state, imageArn, imageVersion: '1.0', startedAt: 1 });
 const page = (items: readonly object[], nextToken?: string | null) => ({ body: { items, nextToken } });

@@ -137,14 +137,3 @@ export function vm(state: string, more: Readonly<Record<string, unknown>> = {}) 
 export function refusal(status: number, name: string | null, message: string | null = 'no'): Answer {
   return { status, body: { message }, headers: name === null ? {} : { 'x-amzn-errortype': name } };
 }
-
-/** The error that a promise rejects with. */
-export async function errorOf(work: Promise<unknown>): Promise<VmchartError> {
-  try {
-    await work;
-  } catch (error) {
-    if (VmchartError.is(error)) return error;
-    throw error;
-  }
-  throw new Error('it should have failed');
-}

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Entropy } from 'vmchart/effects';
 import { manualClock } from 'vmchart/adapters';
-import { errorOf, imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { imageArn, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 
 /** Entropy that always draws the same byte. */
 const constant = (byte: number): Entropy => ({ fill: (bytes) => void bytes.fill(byte) });

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { HttpRequest } from 'vmchart/effects';
 import { VmchartError } from 'vmchart/effects';
 import { manualClock } from 'vmchart/adapters';
-import { errorOf, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 
 const conflict = refusal(409, 'ConflictException');
 const missing = refusal(404, 'ResourceNotFoundException', 'MicroVM not found: m');

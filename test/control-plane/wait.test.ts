@@ -4,7 +4,8 @@ import type { ControlPlane, StateWait } from 'vmchart/effects';
 import type { MicrovmDescription } from 'vmchart/machines';
 import { manualClock } from 'vmchart/adapters';
 import type { ManualClock } from 'vmchart/adapters';
-import { errorOf, recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { recordedPlane, refusal, vm } from './plane-recorder.ts';
+import { errorOf } from '../helpers/error-of.ts';
 import type { Answer } from './plane-recorder.ts';
 
 const dead = ['TERMINATED', 'TERMINATING'];

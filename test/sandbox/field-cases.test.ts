@@ -15,6 +15,7 @@ import {
   withSandbox,
 } from '../../effects/index.ts';
 import type { RunRequest, SandboxOptions } from '../../effects/index.ts';
+import { errorOf } from '../helpers/error-of.ts';
 import { ScriptedPlatform, launchAnswers, refusal, settle, vm } from '../helpers/scripted-platform.ts';
 
 const request: RunRequest = { imageIdentifier: 'arn:image' };
@@ -33,15 +34,6 @@ async function suspendedOne(options: SandboxOptions = {}, more: RunRequest = {})
   await sandbox.suspend();
   return { sandbox, platform };
 }
-
-const failure = async (promise: Promise<unknown>): Promise<VmchartError> => {
-  const error: unknown = await promise.then(
-    () => new Error('expected a failure'),
-    (thrown: unknown) => thrown,
-  );
-  if (!VmchartError.is(error)) throw error;
-  return error;
-};
 
 describe('launch and bootstrap', () => {
   test('FC-001 a repeated launch that finds its VM suspended resumes it once and goes on', async () => {
@@ -71,7 +63,7 @@ describe('launch and bootstrap', () => {
     const never = launchAnswers().answer('TerminateMicrovm', {});
     never.health = [502];
     const sandbox = new Sandbox(never.ports, fixed);
-    const error = await failure(sandbox.run({ ...request, daemonTimeoutMs: 10_000 }));
+    const error = await errorOf(sandbox.run({ ...request, daemonTimeoutMs: 10_000 }));
     expect([error.kind, error.reason, sandbox.lifecycle, never.count('TerminateMicrovm')]).toEqual([
       'Timeout',
       'not-bootstrapped',
@@ -83,7 +75,7 @@ describe('launch and bootstrap', () => {
   test('FC-004 what fails between the launch and the handle leaves no VM', async () => {
     const platform = launchAnswers().answer('TerminateMicrovm', {});
     const upload = new VmchartError({ wireKind: 'ServerError' }, 'upload failed', { status: 502 });
-    const error = await failure(withSandbox(platform.ports, request, () => Promise.reject(upload), fixed));
+    const error = await errorOf(withSandbox(platform.ports, request, () => Promise.reject(upload), fixed));
     expect(error).toBe(upload);
     expect([platform.count('RunMicrovm'), platform.count('TerminateMicrovm')]).toEqual([1, 1]);
     await withSandbox(platform.ports, request, () => Promise.resolve(), fixed);
@@ -96,7 +88,7 @@ describe('launch and bootstrap', () => {
   ] as const)('FC-005 a passed deadline names the VM and its last state; onTimeout %s', async (onTimeout, deletes) => {
     const platform = launchAnswers().answer('GetMicrovm', vm('PENDING')).answer('TerminateMicrovm', {});
     const sandbox = new Sandbox(platform.ports, fixed);
-    const error = await failure(sandbox.run({ ...request, readyTimeoutMs: 120_000 }, { onTimeout }));
+    const error = await errorOf(sandbox.run({ ...request, readyTimeoutMs: 120_000 }, { onTimeout }));
     expect([error.kind, platform.clock.now(), platform.count('TerminateMicrovm')]).toEqual([
       'Timeout',
       120_000,
@@ -122,7 +114,7 @@ describe('launch and bootstrap', () => {
   test('FC-019 a refused launch is not remembered: the next one is made', async () => {
     const platform = launchAnswers().answer('RunMicrovm', refusal(402, 'ServiceQuotaExceededException'), vm('PENDING'));
     const sandbox = new Sandbox(platform.ports, fixed);
-    await failure(sandbox.run(request));
+    await errorOf(sandbox.run(request));
     await sandbox.run(request);
     expect([sandbox.lifecycle, platform.count('RunMicrovm')]).toEqual(['RUNNING', 2]);
   });
@@ -159,7 +151,7 @@ describe('suspend, resume, idle windows', () => {
     }
     platform.answer('ResumeMicrovm', refusal(404, 'ResourceNotFoundException', 'MicroVM not found'));
     const before = platform.count();
-    const error = await failure(sandbox.resume());
+    const error = await errorOf(sandbox.resume());
     expect([error.reason, platform.count() - before, sandbox.lifecycle]).toEqual([reason, 1, 'TERMINATED']);
   });
 
@@ -237,7 +229,7 @@ describe('suspend, resume, idle windows', () => {
     const { sandbox, platform } = await suspendedOne();
     platform.answer('ResumeMicrovm', refusal(400, 'ValidationException', 'a member is missing'));
     const before = platform.daemonCalls.length;
-    const error = await failure(useSandbox(sandbox, (session) => session.run('true')));
+    const error = await errorOf(useSandbox(sandbox, (session) => session.run('true')));
     expect([error.status, platform.daemonCalls.length]).toEqual([400, before]);
   });
 
@@ -277,18 +269,34 @@ describe('suspend, resume, idle windows', () => {
     const { sandbox, platform } = await suspendedOne();
     const session = sandbox.session;
     platform.answer('ResumeMicrovm', { status: 410, body: { message: 'gone' } });
-    expect((await failure(sandbox.resume())).reason).toBe('gone');
+    expect((await errorOf(sandbox.resume())).reason).toBe('gone');
     expect(sandbox.lifecycle).toBe('TERMINATED');
     const before = platform.daemonCalls.length;
     await expect(session?.health()).rejects.toMatchObject({ reason: 'gone' });
     expect(platform.daemonCalls.length).toBe(before);
   });
 
+  test.each([
+    ['an answer of the guest', new VmchartError({ wireKind: 'ProtocolError' }, 'no', { status: 422 }), 0],
+    ['no answer, and the service says RUNNING', new VmchartError({ wireKind: 'Transport' }, 'reset'), 1],
+  ])('FC-056 what fails inside keeps a healthy VM: %s', async (_what, error, asked) => {
+    const { sandbox, platform } = await launched();
+    platform.answer('GetMicrovm', vm('RUNNING'));
+    const reads = platform.count('GetMicrovm');
+    expect(await errorOf(useSandbox(sandbox, () => Promise.reject(error)))).toBe(error);
+    // The first read is that of making sure that it runs.
+    expect([platform.count('GetMicrovm') - reads - 1, platform.count('TerminateMicrovm'), sandbox.lifecycle]).toEqual([
+      asked,
+      0,
+      'RUNNING',
+    ]);
+  });
+
   test('FC-044 gone wins over the failure that led to it, which becomes the cause', async () => {
     const { sandbox, platform } = await launched();
     platform.health = [502];
     platform.answer('GetMicrovm', vm('RUNNING'), refusal(404, 'ResourceNotFoundException'));
-    const error = await failure(useSandbox(sandbox, (session) => session.health()));
+    const error = await errorOf(useSandbox(sandbox, (session) => session.health()));
     expect([error.reason, (error.cause as VmchartError).status, sandbox.lifecycle]).toEqual([
       'gone',
       502,
@@ -301,7 +309,7 @@ describe('termination and leaks', () => {
   async function launching(answer: Parameters<ScriptedPlatform['answer']>[1]) {
     const platform = launchAnswers().answer('RunMicrovm', answer).answer('TerminateMicrovm', {}).hold('RunMicrovm');
     const sandbox = new Sandbox(platform.ports, fixed);
-    const run = failure(sandbox.run(request));
+    const run = errorOf(sandbox.run(request));
     await settle();
     const terminated = sandbox.terminate();
     await settle();
@@ -386,7 +394,7 @@ describe('termination and leaks', () => {
       session?.health() ?? Promise.resolve(),
     ];
     for (const refused of refusals)
-      expect(await failure(refused)).toMatchObject({ kind: 'Precondition', reason: 'detached' });
+      expect(await errorOf(refused)).toMatchObject({ kind: 'Precondition', reason: 'detached' });
     expect(() => sandbox.detach()).toThrow(/detached/);
     const report = await sandbox.terminate();
     expect([report.terminateAccepted, report.failures[0]]).toEqual([false, expect.stringContaining('detached')]);
@@ -404,7 +412,7 @@ describe('termination and leaks', () => {
   test('FC-058 a failed suspend blocks nothing, and a terminate that waits ends at the end', async () => {
     const { sandbox, platform } = await launched();
     platform.answer('SuspendMicrovm', refusal(500, 'InternalServerException'));
-    expect((await failure(sandbox.suspend())).retryable).toBe(true);
+    expect((await errorOf(sandbox.suspend())).retryable).toBe(true);
     expect(sandbox.lifecycle).toBe('RUNNING');
     const before = platform.count('SuspendMicrovm');
     platform.answer('SuspendMicrovm', {}).answer('GetMicrovm', vm('SUSPENDED'));
@@ -446,9 +454,9 @@ describe('termination and leaks', () => {
 describe('waiting and aborting', () => {
   test('FC-118 a wait for a state that cannot come is refused, and the end of a VM ends every wait', async () => {
     const { sandbox, platform } = await launched();
-    expect((await failure(sandbox.waitFor('PENDING'))).kind).toBe('InvalidArg');
+    expect((await errorOf(sandbox.waitFor('PENDING'))).kind).toBe('InvalidArg');
     platform.answer('GetMicrovm', vm('TERMINATING'));
-    expect((await failure(sandbox.waitFor('SUSPENDED'))).kind).toBe('LaunchDied');
+    expect((await errorOf(sandbox.waitFor('SUSPENDED'))).kind).toBe('LaunchDied');
   });
 
   test('FC-122 a state that nobody knows is kept beside the last known one, and terminate is still allowed', async () => {

@@ -1,24 +1,15 @@
 /** The acceptance scenarios of the sandbox, under the reference schedule and a clock that sleeps move. */
 import { describe, expect, test } from '@jest/globals';
 import { inspect } from 'node:util';
-import { Sandbox, VmchartError, leaked, mintAgentToken, referenceSchedules } from '../../effects/index.ts';
+import { Sandbox, leaked, mintAgentToken, referenceSchedules } from '../../effects/index.ts';
 import type { RunRequest } from '../../effects/index.ts';
 import { seededEntropy, systemEntropy } from '../../adapters/index.ts';
 import { parseVmState, vmStates } from '../../machines/index.ts';
+import { errorOf } from '../helpers/error-of.ts';
 import { ScriptedPlatform, imageArn, launchAnswers, refusal, vm } from '../helpers/scripted-platform.ts';
 
 const options = { schedules: referenceSchedules };
 const image = 'arn:image';
-
-async function failure(promise: Promise<unknown>): Promise<VmchartError> {
-  try {
-    await promise;
-  } catch (error) {
-    if (VmchartError.is(error)) return error;
-    throw error;
-  }
-  throw new Error('expected a failure');
-}
 
 async function launched(request: RunRequest = {}, platform = launchAnswers()) {
   const sandbox = new Sandbox(platform.ports, options);
@@ -69,7 +60,7 @@ describe('launch', () => {
   test('SBX-04 a payload over its ceiling is refused with zero calls and leaves the handle usable', async () => {
     const platform = launchAnswers();
     const sandbox = new Sandbox(platform.ports, options);
-    const error = await failure(
+    const error = await errorOf(
       sandbox.run({ imageIdentifier: image, launchEnv: { AWS_SESSION_TOKEN: 't'.repeat(4096) } }),
     );
     expect(error.kind).toBe('InvalidArg');
@@ -93,7 +84,7 @@ describe('launch', () => {
   ])('SBX-05 %s is refused with zero calls', async (_what, request, token) => {
     const platform = launchAnswers();
     const sandbox = new Sandbox(platform.ports, options);
-    const error = await failure(sandbox.run({ imageIdentifier: image, ...request }));
+    const error = await errorOf(sandbox.run({ imageIdentifier: image, ...request }));
     expect(error.kind).toBe('InvalidArg');
     expect(error.message).toContain(token);
     expect([platform.count(), sandbox.lifecycle, sandbox.microvmId]).toEqual([0, 'PENDING', null]);
@@ -102,7 +93,7 @@ describe('launch', () => {
   test('SBX-06 a launch that dies leaves PENDING, no token, and the reason in the error', async () => {
     const platform = launchAnswers().answer('GetMicrovm', vm('TERMINATED', { stateReason: 'run hook returned 500' }));
     const sandbox = new Sandbox(platform.ports, options);
-    const error = await failure(sandbox.run({ imageIdentifier: image }));
+    const error = await errorOf(sandbox.run({ imageIdentifier: image }));
     expect(error.kind).toBe('LaunchDied');
     expect(error.message).toContain('run hook returned 500');
     expect([sandbox.tokenInstalled, sandbox.bootstrapCount, sandbox.lifecycle, sandbox.imageExists]).toEqual([
@@ -117,7 +108,7 @@ describe('launch', () => {
   test('SBX-07 a second run is refused: a second VM needs a second Sandbox', async () => {
     const { sandbox, platform } = await launched();
     const before = platform.count();
-    const error = await failure(sandbox.run({ imageIdentifier: image }));
+    const error = await errorOf(sandbox.run({ imageIdentifier: image }));
     expect([error.kind, error.requirement]).toEqual(['InvalidArg', 'STATE-3']);
     expect(error.message).toContain('STATE-3');
     expect(error.message).toContain('needs a second Sandbox');
@@ -144,7 +135,7 @@ describe('suspend and resume', () => {
   test('SBX-10 a refused suspend leaves RUNNING and may be repeated', async () => {
     const { sandbox, platform } = await launched();
     platform.answer('SuspendMicrovm', refusal(409, 'ConflictException'), {}).answer('GetMicrovm', vm('SUSPENDED'));
-    const error = await failure(sandbox.suspend());
+    const error = await errorOf(sandbox.suspend());
     expect(error.kind).toBe('Platform');
     expect(sandbox.lifecycle).toBe('RUNNING');
     await sandbox.suspend();
@@ -153,12 +144,12 @@ describe('suspend and resume', () => {
 
   test('SBX-11 a suspend outside RUNNING is refused with zero calls', async () => {
     const { sandbox, platform } = await suspended(600);
-    const error = await failure(sandbox.suspend());
+    const error = await errorOf(sandbox.suspend());
     expect([error.kind, error.requirement, platform.count('SuspendMicrovm')]).toEqual(['InvalidArg', 'STATE-5', 1]);
     expect(error.message).toContain('STATE-5');
     expect(error.message).toContain('SUSPENDED');
     const fresh = launchAnswers();
-    expect((await failure(new Sandbox(fresh.ports, options).suspend())).kind).toBe('Precondition');
+    expect((await errorOf(new Sandbox(fresh.ports, options).suspend())).kind).toBe('Precondition');
     expect(fresh.count()).toBe(0);
   });
 
@@ -181,7 +172,7 @@ describe('suspend and resume', () => {
     expect(sandbox.suspendedWindowMs).toBe(60_000);
     await platform.clock.advance(61_000);
     platform.answer('ResumeMicrovm', {}).answer('GetMicrovm', vm('TERMINATED'));
-    const error = await failure(sandbox.resume());
+    const error = await errorOf(sandbox.resume());
     expect([error.kind, error.code, error.requirement]).toEqual(['WindowClosed', 'ERR_WINDOW_CLOSED', 'STATE-12']);
     for (const token of [
       '61s',
@@ -231,7 +222,7 @@ describe('terminate', () => {
     platform.answer('TerminateMicrovm', {});
     const report = await sandbox.terminate();
     expect([report.terminateAccepted, sandbox.wasTerminated]).toEqual([true, true]);
-    const error = await failure(sandbox.resume());
+    const error = await errorOf(sandbox.resume());
     expect([error.kind, error.requirement]).toEqual(['InvalidArg', 'STATE-11']);
     expect(error.message).toContain('STATE-11');
     expect([platform.count('ResumeMicrovm'), sandbox.lifecycle]).toEqual([0, 'TERMINATING']);
@@ -325,7 +316,7 @@ describe('terminate', () => {
 describe('what is refused, shown and remembered', () => {
   test('SBX-23 a run without an image says what to do', async () => {
     const platform = launchAnswers();
-    const error = await failure(new Sandbox(platform.ports, options).run());
+    const error = await errorOf(new Sandbox(platform.ports, options).run());
     expect(error.kind).toBe('Precondition');
     expect(error.message).toContain('build_image first');
     expect(platform.count()).toBe(0);
@@ -402,7 +393,7 @@ describe('the newer generation', () => {
     const platform = launchAnswers();
     platform.health = [503];
     const sandbox = new Sandbox(platform.ports, options);
-    expect((await failure(sandbox.run({ imageIdentifier: image }))).kind).toBe('Timeout');
+    expect((await errorOf(sandbox.run({ imageIdentifier: image }))).kind).toBe('Timeout');
     expect(platform.daemonCalls.length).toBeGreaterThan(1);
     expect([sandbox.lifecycle, sandbox.tokenInstalled, platform.count('TerminateMicrovm')]).toEqual([
       'RUNNING',
@@ -436,7 +427,7 @@ describe('the newer generation', () => {
       .answer('ListMicrovmImages', { items })
       .answer('RunMicrovm', refusal(400, 'ValidationException'));
     const sandbox = new Sandbox(refusing.ports, options);
-    await failure(sandbox.run({ imageIdentifier: 'wanted' }));
+    await errorOf(sandbox.run({ imageIdentifier: 'wanted' }));
     expect([sandbox.launchImageArn, sandbox.microvmId, refusing.count('RunMicrovm')]).toEqual([
       imageArn('wanted'),
       null,
@@ -445,7 +436,7 @@ describe('the newer generation', () => {
 
     const empty = launchAnswers().answer('ListMicrovmImages', { items: [] });
     const other = new Sandbox(empty.ports, options);
-    const error = await failure(other.run({ imageIdentifier: 'no-such-image' }));
+    const error = await errorOf(other.run({ imageIdentifier: 'no-such-image' }));
     expect(error.code).toBe('ERR_PRECONDITION');
     expect(error.message).toContain('no-such-image');
     expect([empty.count('RunMicrovm'), other.launchImageArn, other.imageExists, other.bootstrapCount]).toEqual([
@@ -461,7 +452,7 @@ describe('the newer generation', () => {
   test('SBX-35 local refusals come before the listing', async () => {
     const platform = launchAnswers();
     const sandbox = new Sandbox(platform.ports, options);
-    expect((await failure(sandbox.run({ imageIdentifier: 'bare', maxDurationSec: 0 }))).kind).toBe('InvalidArg');
+    expect((await errorOf(sandbox.run({ imageIdentifier: 'bare', maxDurationSec: 0 }))).kind).toBe('InvalidArg');
     expect([platform.count(), sandbox.launchImageArn]).toEqual([0, null]);
   });
 
@@ -489,7 +480,7 @@ describe('the newer generation', () => {
       },
     };
     const platform = launchAnswers(new ScriptedPlatform({ entropy }));
-    const error = await failure(new Sandbox(platform.ports, options).run({ imageIdentifier: image }));
+    const error = await errorOf(new Sandbox(platform.ports, options).run({ imageIdentifier: image }));
     expect([error.kind, platform.count('RunMicrovm')]).toEqual(['Unexpected', 0]);
   });
 
@@ -508,7 +499,7 @@ describe('the newer generation', () => {
       true,
     ]);
     expect(sandbox.session?.agentToken).toBe('planted-token');
-    expect((await failure(sandbox.run({ imageIdentifier: image }))).requirement).toBe('STATE-3');
+    expect((await errorOf(sandbox.run({ imageIdentifier: image }))).requirement).toBe('STATE-3');
     expect([platform.operations, sandbox.abandonmentWarning]).toEqual([['GetMicrovm'], null]);
   });
 
@@ -529,7 +520,7 @@ describe('the newer generation', () => {
     await sandbox.suspend();
     await platform.clock.advance(601_000);
     expect(sandbox.suspendedWindowMs).toBeNull();
-    const error = await failure(sandbox.resume());
+    const error = await errorOf(sandbox.resume());
     expect([error.kind, platform.count('ResumeMicrovm')]).toEqual(['WindowClosed', 0]);
     expect(error.message).toContain('600s');
   });
@@ -544,8 +535,8 @@ describe('the newer generation', () => {
   test('SBX-53 an adopted dead VM has no session and takes no command', async () => {
     const { sandbox, platform } = await adopted('TERMINATED');
     expect([sandbox.wasTerminated, sandbox.session]).toEqual([true, null]);
-    expect((await failure(sandbox.resume())).requirement).toBe('STATE-11');
-    expect((await failure(sandbox.suspend())).requirement).toBe('STATE-5');
+    expect((await errorOf(sandbox.resume())).requirement).toBe('STATE-11');
+    expect((await errorOf(sandbox.suspend())).requirement).toBe('STATE-5');
     expect(platform.operations).toEqual(['GetMicrovm']);
   });
 
@@ -557,16 +548,16 @@ describe('the newer generation', () => {
     expect(sandbox.bootstrapCount).toBe(0);
     await sandbox.waitUntilReady({ timeoutMs: 60_000 });
     expect([sandbox.bootstrapCount, sandbox.tokenInstalled]).toEqual([1, true]);
-    expect((await failure(sandbox.run({ imageIdentifier: image }))).requirement).toBe('STATE-3');
+    expect((await errorOf(sandbox.run({ imageIdentifier: image }))).requirement).toBe('STATE-3');
   });
 
   test('SBX-55 an adoption that cannot be right is refused, and shows no token', async () => {
     const platform = new ScriptedPlatform().answer('GetMicrovm', vm('RUNNING'));
-    const empty = await failure(Sandbox.adopt(platform.ports, { ...adoption, agentToken: '' }));
+    const empty = await errorOf(Sandbox.adopt(platform.ports, { ...adoption, agentToken: '' }));
     expect([empty.kind, platform.count()]).toEqual(['InvalidArg', 0]);
-    const elsewhere = await failure(Sandbox.adopt(platform.ports, { ...adoption, endpoint: 'https://other.example' }));
+    const elsewhere = await errorOf(Sandbox.adopt(platform.ports, { ...adoption, endpoint: 'https://other.example' }));
     expect(elsewhere.kind).toBe('InvalidArg');
-    const unknown = await failure(Sandbox.adopt(platform.answer('GetMicrovm', vm('REBOOTING')).ports, adoption));
+    const unknown = await errorOf(Sandbox.adopt(platform.answer('GetMicrovm', vm('REBOOTING')).ports, adoption));
     expect(unknown.kind).toBe('Platform');
     for (const error of [empty, elsewhere, unknown]) expect(inspect(error)).not.toContain('planted-token');
   });
@@ -582,7 +573,7 @@ describe('the newer generation', () => {
 
     const ordinary = launchAnswers().answer('GetMicrovm', vm('SUSPENDED'));
     const sandbox = new Sandbox(ordinary.ports, options);
-    expect((await failure(sandbox.run({ imageIdentifier: image }))).kind).toBe('LaunchDied');
+    expect((await errorOf(sandbox.run({ imageIdentifier: image }))).kind).toBe('LaunchDied');
     expect(ordinary.count('ResumeMicrovm')).toBe(0);
   });
 
@@ -590,7 +581,7 @@ describe('the newer generation', () => {
     const { sandbox, platform } = await launched();
     platform.answer('SuspendMicrovm', {}).answer('GetMicrovm', vm('SUSPENDING'));
     const before = platform.count('GetMicrovm');
-    expect((await failure(sandbox.suspend())).kind).toBe('Timeout');
+    expect((await errorOf(sandbox.suspend())).kind).toBe('Timeout');
     expect(platform.count('GetMicrovm') - before).toBe(61);
     expect([sandbox.substate, platform.clock.now()]).toEqual(['SUSPENDING.unsettled', 300_000]);
   });

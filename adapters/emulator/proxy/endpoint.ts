@@ -3,6 +3,8 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { EmulatorContext } from '../context.ts';
+import type { Fault, FaultKind } from '../faults.ts';
+import type { RecordedRequest } from '../recorder.ts';
 import type { Microvm } from '../service/microvm.ts';
 import { asSeen, denialHeaders, nobodyListens, unreachable } from './denials.ts';
 import type { Denial } from './denials.ts';
@@ -59,9 +61,22 @@ async function open(
   return { upstream: connectUpstream(guest, verdict.port) };
 }
 
-/** Puts a request into the record. */
-function record(context: EmulatorContext, microvm: Microvm, request: IncomingMessage, requestId: string) {
+/** A request in the record, and the fault that hits it. */
+interface Arrival {
+  readonly requestId: string;
+  readonly fault: Fault | null;
+  readonly recorded: RecordedRequest;
+}
+
+/** Puts a request into the record and lets its fault delay it; null when the fault breaks the connection. */
+async function arrive(
+  context: EmulatorContext,
+  microvm: Microvm,
+  request: IncomingMessage,
+  breaking: readonly FaultKind[],
+): Promise<Arrival | null> {
   const { microvmId } = microvm.facts;
+  const requestId = context.ids.uuid();
   const fault = context.faults.take('Endpoint', microvmId);
   const recorded = context.recorder.record({
     operation: 'Endpoint',
@@ -75,7 +90,12 @@ function record(context: EmulatorContext, microvm: Microvm, request: IncomingMes
     fault: fault?.kind ?? null,
     status: null,
   });
-  return { fault, recorded };
+  if (fault !== null && breaking.includes(fault.kind)) {
+    request.socket.destroy();
+    return null;
+  }
+  if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000, context.closing);
+  return { requestId, fault, recorded };
 }
 
 /** Serves one request to the VM. */
@@ -85,13 +105,9 @@ export async function serveEndpoint(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const requestId = context.ids.uuid();
-  const { fault, recorded } = record(context, microvm, request, requestId);
-  if (fault?.kind === 'lost-request') {
-    request.socket.destroy();
-    return;
-  }
-  if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000, context.closing);
+  const arrival = await arrive(context, microvm, request, ['lost-request']);
+  if (arrival === null) return;
+  const { requestId, fault, recorded } = arrival;
   const deny = (denial: Denial) => {
     recorded.status = denial.status;
     sendDenial(context, response, denial, requestId);
@@ -133,15 +149,11 @@ export async function serveUpgrade(
   socket: Duplex,
   head: Buffer,
 ): Promise<void> {
-  const requestId = context.ids.uuid();
-  const { fault, recorded } = record(context, microvm, request, requestId);
   // Whatever happens to the client's connection, it ends there.
   socket.on('error', () => socket.destroy());
-  if (fault?.kind === 'lost-request' || fault?.kind === 'lost-answer') {
-    socket.destroy();
-    return;
-  }
-  if (fault?.kind === 'delay') await context.clock.sleep(fault.delayMs ?? 1000, context.closing);
+  const arrival = await arrive(context, microvm, request, ['lost-request', 'lost-answer']);
+  if (arrival === null) return;
+  const { requestId, fault, recorded } = arrival;
   const deny = (denial: Denial) => {
     recorded.status = denial.status;
     sendUpgradeDenial(context, socket, denial, requestId);
