@@ -117,8 +117,13 @@ async function pump(file: FileHandle, size: number, path: string, entry: Sink): 
 /** Resolves when there is room again, or when the archive was given up. */
 async function drained(entry: Sink): Promise<void> {
   await new Promise<void>((resolve) => {
-    entry.once('drain', resolve);
-    entry.once('close', resolve);
+    const settle = () => {
+      entry.off('drain', settle);
+      entry.off('close', settle);
+      resolve();
+    };
+    entry.on('drain', settle);
+    entry.on('close', settle);
   });
 }
 

@@ -103,14 +103,20 @@ describe('files', () => {
     expect((await vm.call('/v1/fs/file', { method: 'POST', body: '' })).headers['allow']).toBe('GET,HEAD,PUT');
   });
 
-  test('12.1 a body over the cap is 413 when declared and 500 when it turns out', async () => {
+  test('12.1 and 13.2 a body over the cap is 413, when declared and when it turns out', async () => {
     expect((await put('/workspace/big', Buffer.alloc(300_001))).status).toBe(413);
     const chunked = await vm.call(filePath('/workspace/big'), {
       method: 'PUT',
       body: Buffer.alloc(300_001),
       headers: { 'transfer-encoding': 'chunked' },
     });
-    expect(chunked.status).toBe(500);
+    expect(chunked.status).toBe(413);
+    const archived = await vm.call(tarPath('/workspace/tree'), {
+      method: 'PUT',
+      body: Buffer.alloc(300_001),
+      headers: { 'transfer-encoding': 'chunked' },
+    });
+    expect(archived.status).toBe(413);
     expect((await put('/workspace/big', Buffer.alloc(300_000))).status).toBe(204);
   });
 
@@ -133,6 +139,20 @@ describe('files', () => {
       '&start_line=+1',
     ]) {
       expect((await get('/no/such', bad)).status).toBe(400);
+    }
+  });
+
+  test('12.3 a disk that fills up while bytes come in refuses with 507, and no part stays', async () => {
+    let looks = 0;
+    const nearlyFull = await startGuest({ daemon: { diskAvailableBytes: () => (++looks % 2 === 1 ? null : 1_000) } });
+    try {
+      for (const path of [filePath('/workspace/late'), tarPath('/workspace/late')]) {
+        const refused = await nearlyFull.call(path, { method: 'PUT', body: Buffer.alloc(9_000_000) });
+        expect([refused.status, refused.text]).toEqual([507, expect.stringContaining('1000 bytes available')]);
+        expect((await nearlyFull.call(filePath('/workspace/late'))).status).toBe(404);
+      }
+    } finally {
+      await nearlyFull.close();
     }
   });
 

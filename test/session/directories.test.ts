@@ -11,9 +11,11 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { extract, pack } from 'tar-stream';
 import type { DownloadDirOptions, Http } from 'vmchart/effects';
@@ -73,6 +75,8 @@ class ArchiveDaemon implements Http {
     }
   }
 }
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
 let scratch = '';
 let target = '';
@@ -449,6 +453,28 @@ describe('uploadDir', () => {
       'l symlink 777 b/x',
       'z file 600',
     ]);
+  });
+
+  test('a large file that waits for a slow reader makes nothing warn', async () => {
+    const source = join(scratch, 'source');
+    await mkdir(source);
+    await writeFile(join(source, 'large'), Buffer.alloc(8 * 1024 * 1024));
+    // In a process of its own: Jest keeps the warnings of this one to itself.
+    const program = `
+      import { localFiles } from ${JSON.stringify(join(root, 'adapters', 'index.ts'))};
+      let bytes = 0;
+      for await (const piece of (await localFiles().openDirectory(${JSON.stringify(source)}, {})).pack()) {
+        bytes += piece.length;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      console.log(bytes > 8 * 1024 * 1024);
+    `;
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--import', join(root, 'test', 'helpers', 'typescript-loader.mjs'), '--input-type=module', '--eval', program],
+      { encoding: 'utf8' },
+    );
+    expect([stdout, stderr]).toEqual(['true\n', '']);
   });
 
   test('a link that leads out ends an upload before it begins, or is left out', async () => {

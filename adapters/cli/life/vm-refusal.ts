@@ -62,6 +62,11 @@ export function fileRefusal(error: unknown, path: string, name: string): unknown
   const said = detailOf(error);
   const look = [`Look with vmchart exec --name ${name} 'ls -la ${parentOf(path)}'`];
   if (error.status === 404) return refusal('Protocol', `There is no ${path} in ${name}.`, error, look);
+  if (error.status === 413) {
+    return refusal('Protocol', `${path} is more than the daemon of ${name} takes or sends at once.`, error, [
+      'Copy it in parts, or launch an image with a larger AGENTD_MAX_BODY_BYTES.',
+    ]);
+  }
   if (error.status === 507) {
     return refusal('Platform', `The disk of ${name} has no room for ${path}.`, error, ['Make room, then copy again.']);
   }

@@ -13,6 +13,11 @@ export class BodyFailure extends Error {
   }
 }
 
+/** The status for a body that could not be read: 413 over the limit, and what the route says of one that was cut. */
+export function bodyStatus({ reason }: BodyFailure, cut: number): number {
+  return reason === 'too-large' ? 413 : cut;
+}
+
 /** The chunks of a body as they come. Throws {@link BodyFailure}. */
 export async function* bodyChunks(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
   let size = 0;

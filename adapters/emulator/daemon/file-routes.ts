@@ -3,7 +3,7 @@ import { closeSync, createReadStream, fchmodSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { BodyFailure, bodyChunks } from './bodies.ts';
+import { BodyFailure, bodyChunks, bodyStatus } from './bodies.ts';
 import {
   checkDisk,
   diskCheckBytes,
@@ -98,7 +98,8 @@ export function fileRoute(world: FsWorld): Route {
         if (error.status === 507) files.remove(absolute(path));
         throw error;
       }
-      throw textProblem(500, error instanceof BodyFailure ? error.message : `cannot write ${path}`);
+      if (error instanceof BodyFailure) throw textProblem(bodyStatus(error, 500), error.message);
+      throw textProblem(500, `cannot write ${path}`);
     }
     sendEmpty(response, 204);
   };

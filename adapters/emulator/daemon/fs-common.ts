@@ -4,6 +4,7 @@ import { finished } from 'node:stream/promises';
 import type { PathFailure } from '../guest/rooted-path.ts';
 import type { VmFiles } from '../guest/vm-files.ts';
 import { drained } from './drained.ts';
+import { lent } from './lent.ts';
 import type { DaemonSettings } from './options.ts';
 import { oneText } from './queries.ts';
 import { textProblem } from './replies.ts';
@@ -71,7 +72,7 @@ export async function writePieces(
   seen: (bytes: number) => void,
 ): Promise<void> {
   // Pieces that wait behind a write are written together.
-  const sink = createWriteStream('', { fd, autoClose: false, highWaterMark: 1_048_576 });
+  const sink = createWriteStream('', { fd, fs: lent, highWaterMark: 1_048_576 });
   const failed = new Promise<never>((_, reject) => {
     sink.once('error', reject);
   });

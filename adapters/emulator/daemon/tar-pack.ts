@@ -13,6 +13,7 @@ import type { Stats } from 'node:fs';
 import { pack } from 'tar-stream';
 import type { Header, Pack } from 'tar-stream';
 import { drained } from './drained.ts';
+import { lent } from './lent.ts';
 
 /** One thing in a tree. */
 interface Entry {
@@ -93,7 +94,7 @@ function addBare(archive: Pack, header: MemberHeader): Promise<void> {
 /** Exactly `size` bytes of a file: one that shrank is filled up with zeros, one that grew is cut. */
 async function* exactly(fd: number, size: number): AsyncGenerator<Buffer> {
   let left = size;
-  for await (const data of createReadStream('', { fd, autoClose: false, end: size - 1, highWaterMark: 524_288 })) {
+  for await (const data of createReadStream('', { fd, fs: lent, end: size - 1, highWaterMark: 524_288 })) {
     left -= (data as Buffer).length;
     yield data as Buffer;
   }

@@ -4,9 +4,10 @@ import { posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { locate } from '../guest/rooted-path.ts';
 import type { Located } from '../guest/rooted-path.ts';
-import { BodyFailure, bodyChunks } from './bodies.ts';
+import { BodyFailure, bodyChunks, bodyStatus } from './bodies.ts';
 import { checkDisk, diskCheckBytes, failureCode, queriedPath, using, writePieces } from './fs-common.ts';
 import type { FsWorld } from './fs-common.ts';
+import { lent } from './lent.ts';
 import { Refusal, sendEmpty, textProblem } from './replies.ts';
 import type { Call, Route } from './router.ts';
 import { ArchiveTooLarge, extractTar } from './tar-extract.ts';
@@ -92,7 +93,7 @@ export function tarRoute(world: FsWorld): Route {
         readOnly: target.readOnly,
         mountedAt: (inside: string) => files.mountedAt(posix.join(path, inside)),
       };
-      await extractTar(createReadStream('', { fd: spool, start: 0, autoClose: false, highWaterMark: 524_288 }), {
+      await extractTar(createReadStream('', { fd: spool, fs: lent, start: 0, highWaterMark: 524_288 }), {
         locate: (inside, options) => locate(place, inside, options),
         maxMembers: settings.maxTarMembers,
         maxBytes: settings.maxTarBytes,
@@ -111,7 +112,7 @@ export function tarRoute(world: FsWorld): Route {
       try {
         await writePieces(bodyChunks(request, settings.maxBodyBytes), spool, diskWatch(path));
       } catch (error) {
-        if (error instanceof BodyFailure) throw textProblem(400, error.message);
+        if (error instanceof BodyFailure) throw textProblem(bodyStatus(error, 400), error.message);
         throw failure(error);
       }
       await extractInto(path, spool).catch((error: unknown) => {
