@@ -109,7 +109,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
       response.on('close', () => streams.delete(stream));
       return;
     }
-    const [, collection, name = '', part = null] = path.split('/').map((step) => decodeURIComponent(step));
+    const [, collection, name = '', part = null] = stepsOf(path);
     if (collection === 'lives') {
       const life = store.life(name);
       if (life === null) throw new Refused(404, `Nothing is known of ${name}.`);
@@ -134,7 +134,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
   }
 
   async function change(path: string, body: unknown, response: ServerResponse): Promise<void> {
-    const [, collection, name = '', what] = path.split('/').map((part) => decodeURIComponent(part));
+    const [, collection, name = '', what] = stepsOf(path);
     if (collection !== 'lives') throw new Refused(404, 'There is nothing at this address.');
     if (name === '') {
       if (launcher?.launch === undefined) throw new Refused(409, 'Nothing can be launched from this page.');
@@ -199,6 +199,14 @@ export async function startPage(options: PageOptions): Promise<Page> {
     close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => (closed ??= close()),
   };
+}
+
+function stepsOf(path: string): string[] {
+  try {
+    return path.split('/').map((step) => decodeURIComponent(step));
+  } catch {
+    throw new Refused(400, 'This address is not well-formed.');
+  }
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

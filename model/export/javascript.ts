@@ -33,6 +33,14 @@ function fits(text: string, indent: string): boolean {
   return !text.includes('\n') && indent.length + text.length <= 100;
 }
 
+/** A name that can be declared: what is no letter, digit or underscore goes, and the letter behind it is large. */
+export function identifierFrom(text: string): string | null {
+  const name = text
+    .replace(/^[^A-Za-z_$]+|[^\w$]+$/g, '')
+    .replace(/[^\w$]+(.)/g, (_, next: string) => next.toUpperCase());
+  return name === '' ? null : name;
+}
+
 /** A string in single quotes. */
 export function printString(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
@@ -44,7 +52,8 @@ function printKey(key: string): string {
 
 /** Moves all lines but the first to a new indentation, keeping how they stand to each other. */
 function reindent(text: string, indent: string): string {
-  const [first = '', ...rest] = text.split('\n');
+  // A compiled function may be indented by tabs.
+  const [first = '', ...rest] = text.replace(/^\t+/gm, (tabs) => '  '.repeat(tabs.length)).split('\n');
   const margin = Math.min(
     ...rest.filter((line) => line.trim() !== '').map((line) => /^ */.exec(line)?.[0].length ?? 0),
   );

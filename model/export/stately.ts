@@ -8,7 +8,7 @@
  */
 import { initialTransition, type AnyStateMachine } from 'xstate';
 import { readGuard, type ChartGuard } from './guard.ts';
-import { freeNames, printString, printValue, Source } from './javascript.ts';
+import { freeNames, identifierFrom, printString, printValue, Source } from './javascript.ts';
 
 /** What functions of a config refer to beyond themselves, by name: plain data, and functions. */
 export type Scope = Readonly<Record<string, unknown>>;
@@ -59,7 +59,7 @@ export function toStately(machine: AnyStateMachine, scope: Scope = {}): string {
     { names, scope },
   );
   const stubs = stubsOf(names);
-  const id = /^[A-Za-z_$][\w$]*$/.test(machine.id) ? machine.id : 'statechart';
+  const id = identifierFrom(machine.id) ?? 'statechart';
   return [
     `import { ${[...names.imports].sort().join(', ')} } from 'xstate';`,
     '',
@@ -220,7 +220,7 @@ function plainContext(machine: AnyStateMachine, context: unknown, scope: Scope, 
 function scopeLines(used: ReadonlySet<string>, scope: Scope): string[] {
   return [...used].reverse().flatMap((name) => {
     const value = scope[name];
-    const source = typeof value === 'function' ? String(value) : printValue(value);
+    const source = printValue(typeof value === 'function' ? new Source(String(value)) : value);
     return [/^(?:async )?function\b/.test(source) ? source : `const ${name} = ${source};`, ''];
   });
 }

@@ -153,8 +153,8 @@ test('what a user wrote in place is named and stubbed, and a function that canno
   } as never);
   const text = toStately(machine);
   writeFileSync(fileOf('user'), text);
-  const module = (await import(fileOf('user'))) as { statechartMachine: AnyStateMachine };
-  expect(chartOf(module.statechartMachine).states.map(({ path }) => path)).toEqual(['', 'a', 'b']);
+  const module = (await import(fileOf('user'))) as { userMadeMachine: AnyStateMachine };
+  expect(chartOf(module.userMadeMachine).states.map(({ path }) => path)).toEqual(['', 'a', 'b']);
   expect(text).toContain('greet: () => {}');
   expect(text).toContain('isReady: () => true');
   expect(text).toContain('patience: 1000');

@@ -105,6 +105,10 @@ describe('who may do what', () => {
       body: expect.stringContaining('nothing at this address'),
     });
     expect(await ask(page, '/lives/unknown')).toMatchObject({ status: 404 });
+    expect(await ask(page, '/lives/%E0%A4%A')).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('This address is not well-formed.'),
+    });
     expect(await ask(page, '/charts/unknown')).toMatchObject({
       status: 404,
       body: expect.stringContaining('No chart of unknown'),

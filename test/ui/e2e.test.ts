@@ -265,6 +265,47 @@ inBrowser('the page in a browser', () => {
     await context.close();
   }, 90_000);
 
+  test('a counterexample of the composed system lights the client and the VM, and names who acts', async () => {
+    const steps = [
+      ['caller 1', 'RUN', 'client = PENDING.launching, wire = a request'],
+      ['service', 'makes a VM for the launch', 'vm = PENDING, wire = an answer: says PENDING'],
+      ['daemon', 'gets the run hook', 'vm = RUNNING, boot = us'],
+      ['host', 'asks where the VM is', 'report = RUNNING'],
+      ['host', 'tells the client: RUNNING', 'client = RUNNING.idle'],
+    ].map(([by = '', what = '', state = '']) => ({ by, what, state, effects: [], event: null }));
+    const counterexample = {
+      property: 'p',
+      requirement: null,
+      says: 'It never runs.',
+      start: 'everything at its start',
+      system: 'composedSystem({})',
+      steps,
+    };
+    await using page = await openPage([], { replay: readReplay(JSON.stringify({ counterexample }), 'report.json') });
+    const { context, tab, complaints } = await openTab();
+    await tab.goto(page.address);
+    const says = tab.locator('#replay .says');
+    const lit = (state: string) => tab.waitForSelector(`#chart [data-state="${state}"].lit`);
+    await lit('PENDING');
+    for (const { by, what } of steps) {
+      await tab.getByRole('button', { name: 'Step on' }).click();
+      expect(await says.innerText()).toContain(`${by}: ${what}`);
+    }
+    await lit('RUNNING');
+    expect(await tab.locator('.log').innerText()).toContain('vm = RUNNING, boot = us');
+    await tab.locator('tr[data-life="vm"]').click();
+    expect(await tab.locator('#detail-title').innerText()).toBe('vm');
+    await tab.getByRole('button', { name: 'First step' }).click();
+    for (const state of [null, 'PENDING', 'RUNNING']) {
+      await tab.getByRole('button', { name: 'Step on' }).click();
+      if (state !== null) await lit(state);
+    }
+    await keepPicture(tab, 'composed');
+    expect(await axe(tab)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  }, 60_000);
+
   test('500 VMs and 100 events a second leave the page most of its time', async () => {
     const source = new ToldSource();
     await using page = await openPage([source]);

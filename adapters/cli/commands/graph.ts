@@ -54,7 +54,7 @@ export const graphCommand = command({
     ['vmchart graph --format svg -o lifecycle.svg', 'The whole lifecycle to look at.'],
     ['vmchart graph --format svg --only SUSPENDED -o suspended.svg', 'One of its states, with what is inside.'],
     ['vmchart graph exec --format svg --highlight running.alive -o exec.svg', 'Another machine, with a state marked.'],
-    ['vmchart graph --format stately -o lifecycle.ts', 'A file to paste into Stately Studio.'],
+    ['vmchart graph --format stately -o lifecycle.js', 'A file to paste into Stately Studio.'],
     ['vmchart graph --format table', 'What every state answers to every command.'],
     ['vmchart graph --format promela -o model.pml', 'The composed system for SPIN: spin -a model.pml.'],
     ['vmchart graph ./orders.js --format svg -o orders.svg', 'A machine of your own.'],

@@ -18,6 +18,8 @@ let fleet = emptyFleet();
 /** What each requirement says. */
 let laws = {};
 let selected = null;
+/** Whom a person chose. Walking back through a replay it may not be there yet; it is shown again as soon as it is. */
+let chosen = null;
 /** The moment that is shown: the present, or that of a replay. */
 let shownAt = null;
 let tab = tabNames[0];
@@ -25,7 +27,10 @@ let tallied = null;
 let detailIsStale = false;
 let orderIsStale = false;
 
-const table = new FleetTable((name) => select(name));
+const table = new FleetTable((name) => {
+  chosen = name;
+  select(name);
+});
 const chart = new ChartView();
 const panels = makeTabs(tabNames, (name) => {
   tab = name;
@@ -172,6 +177,7 @@ function startReplay(replay) {
   const bar = new ReplayBar(replay, (shown, at) => {
     shownAt = at;
     table.now = () => at;
+    if (shown.lives.has(chosen)) selected = chosen;
     showFleet(shown);
   });
   bar.begin();

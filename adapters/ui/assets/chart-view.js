@@ -94,7 +94,7 @@ function drawing({ width, height, content }) {
   svg.setAttribute('role', 'img');
   // It shrinks to fit, but never so far that its words cannot be read; then it scrolls.
   svg.style.maxWidth = `${width}px`;
-  svg.style.minWidth = `${Math.round(width * 0.62)}px`;
+  svg.style.minWidth = `${Math.round(width * 0.57)}px`;
   return svg;
 }
 

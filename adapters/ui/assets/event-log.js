@@ -22,7 +22,7 @@ export function tell(entry) {
         note: entry.reason,
       };
     case 'event':
-      if (commands.has(entry.event)) return null;
+      if (entry.by === undefined && commands.has(entry.event)) return null;
       if (entry.by !== undefined)
         return { badge: entry.by, tone: 'quiet', text: entry.says ?? entry.event, note: entry.changes };
       return { badge: 'event', tone: 'quiet', text: `${eventName(entry.event)}, nothing changed` };
