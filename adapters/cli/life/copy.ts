@@ -66,7 +66,7 @@ export async function copy(
   } catch (error) {
     step.failed(`${from} was not copied`);
     // The daemon writes a file in place; a folder comes as an archive, which it reads to its end before it begins.
-    if (begun && places.direction === 'up' && places.folder !== true) {
+    if (begun && places.direction === 'up' && places.folder !== true && !leavesNothing(error)) {
       terminal.note(`A part of it may be in ${name}, at ${places.remote}.`);
     }
     interrupts.signal.throwIfAborted();
@@ -155,6 +155,11 @@ async function folderDown(session: Session, { places, options, moving }: Transfe
     links: options.skipLinks ? 'skip' : 'keep',
   });
   return { kind: 'folder', to: local, bytes: report.bytes, report: withoutBody(report) };
+}
+
+/** What the daemon refuses for its size is not there: it looks first, and takes back what it began. */
+function leavesNothing(error: unknown): boolean {
+  return VmchartError.is(error) && (error.status === 413 || error.status === 507);
 }
 
 const mostLines = 10;
