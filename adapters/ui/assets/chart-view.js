@@ -20,6 +20,8 @@ export class ChartView {
       const button = h('button', { type: 'button', 'data-view': view, 'aria-pressed': 'false', text: title });
       button.addEventListener('click', () => {
         this.#view = view;
+        // At once: the drawing may still have to be made.
+        for (const other of byId('chart-views').children) other.setAttribute('aria-pressed', String(other === button));
         void this.#draw();
       });
       byId('chart-views').append(button);
