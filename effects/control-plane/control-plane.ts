@@ -115,6 +115,9 @@ export class ControlPlane extends ImageOperations {
    * `TerminateMicrovm`. A VM that is gone already is a success. After a conflict the state is read: when the VM
    * is ending that is a success too, otherwise the call is sent once more (FC-050).
    *
+   * Right after a launch the service may not see the VM yet, and `already-gone` is then not its end: whoever ends what
+   * was just launched waits for a first read, as `Sandbox` does.
+   *
    * @param options - `resendAfterConflict: false` leaves sending once more to the caller
    */
   async terminateMicrovm(
