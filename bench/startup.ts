@@ -15,8 +15,7 @@ function wholeProcess(...words: string[]): number {
 
 /** Milliseconds of an import alone, told by the child itself. */
 function importAlone(specifier: string): number {
-  const program = `const t=performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now()-t); process.exit()`;
-  return Number(execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' }));
+  return Number(execFileSync(process.execPath, [at('./import-alone.js'), specifier], { encoding: 'utf8' }));
 }
 
 function middleOf(sample: () => number): number {
