@@ -5,4 +5,4 @@ export { layOut } from './graphviz.ts';
 export { escapeXml, readDrawing, styleSheet, svgFile } from './svg.ts';
 export type { Drawing, SvgOptions, ThemedColour } from './svg.ts';
 export { clutterOf } from './clarity.ts';
-export { clearest, sheetOf } from './sheet.ts';
+export { clearest, headed, sheetOf } from './sheet.ts';

@@ -1,5 +1,6 @@
 /** Several drawings on one sheet: in rows, in the order given, each row as wide as the sheet allows. */
 import { clutterOf } from './clarity.ts';
+import { escapeXml } from './svg.ts';
 import type { Drawing } from './svg.ts';
 
 const gap = 28;
@@ -26,6 +27,18 @@ export function sheetOf(drawings: readonly Drawing[], widthPx: number): Drawing 
     top += Math.max(...row.map(({ height }) => height)) + gap;
   }
   return { width, height: Math.max(0, top - gap), content: content.join('\n') };
+}
+
+const headPx = 36;
+
+/** A drawing under a title. `ink` is the colour of its words. */
+export function headed(title: string, { width, height, content }: Drawing, ink: string): Drawing {
+  const words = `<text x="14" y="26" font-size="15" font-weight="bold" fill="${ink}">${escapeXml(title)}</text>`;
+  return {
+    width: Math.max(width, 28 + title.length * 9),
+    height: height + headPx,
+    content: `${words}<g transform="translate(0 ${headPx})">${content}</g>`,
+  };
 }
 
 /** What one thing that is hard to read costs, as a share of a drawing's size. */

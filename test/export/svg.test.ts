@@ -1,6 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { validateXML } from 'xmllint-wasm';
+import { createMachine } from 'xstate';
+import { viewOf } from '../../adapters/cli/pictures/chart-pictures.ts';
 import { drawSvg } from '../../adapters/cli/pictures/draw.ts';
+import { regionsOf } from '../../adapters/cli/pictures/regions.ts';
+import { leaseMachine } from '../../examples/check-lease.ts';
 import { clearest, clutterOf, layOut } from '../../adapters/graph/index.ts';
 import { platformMachine, sandboxMachine, vmStates } from '../../machines/index.ts';
 import { chartOf, machineCatalog, overviewOf, palette, toDot } from '../../model/export/index.ts';
@@ -132,4 +136,47 @@ function luminance(colour: string): number {
 
 test('a text that is no graph is refused in one sentence', async () => {
   await expect(layOut('digraph { a ->')).rejects.toMatchObject({ kind: 'InvalidArg', reason: 'bad-dot' });
+});
+
+describe('a machine that runs several side by side', () => {
+  test('each region is drawn as a machine of its own, under the names of the whole', async () => {
+    const svg = await drawSvg(leaseMachine, { flat: true, highlight: 'vm.RUNNING.idle' });
+    expect(await wellFormed(svg)).toBe('');
+    for (const state of vmStates) expect(svg).toContain(`data-state="vm.${state}"`);
+    expect(svg).toContain('data-state="vm.RUNNING" class="node outer current"');
+    expect(svg).toContain('data-move="holder.nobody holder.waking');
+    // A guard says that SUSPEND leads from RUNNING alone, here as in the lifecycle itself.
+    expect(svg).toContain('data-move="vm.RUNNING vm.SUSPENDING');
+    expect(svg).not.toContain('data-move="vm.TERMINATED vm.RUNNING');
+  });
+
+  test('a whole sheet of it is no wider than the lifecycle alone', async () => {
+    const widthOf = (svg: string) => Number(/width="(\d+)"/.exec(svg)?.[1]);
+    expect(widthOf(await drawSvg(leaseMachine))).toBeLessThanOrEqual(widthOf(picture('sandbox')) + 60);
+  });
+
+  test('one whose arrows lead from region to region is drawn in one piece', async () => {
+    const linked = createMachine({
+      id: 'linked',
+      type: 'parallel',
+      states: {
+        left: { initial: 'a', states: { a: { on: { GO: '#b' } } } },
+        right: { initial: 'b', states: { b: { id: 'b' } } },
+      },
+    });
+    expect(regionsOf(linked)).toEqual([{ path: '', machine: linked }]);
+    expect(await drawSvg(linked)).toContain('data-move="left.a right.b');
+  });
+
+  test('the page gets both regions from afar, and the parts of each', async () => {
+    const afar = await viewOf('lease', leaseMachine, null);
+    expect(afar?.parts).toEqual(
+      ['PENDING', 'RUNNING', 'SUSPENDING', 'SUSPENDED', 'TERMINATING'].map((state) => `vm.${state}`),
+    );
+    expect(afar?.picture.content).toContain('data-state="vm.TERMINATED"');
+    expect(afar?.picture.content).toContain('data-state="holder.waking"');
+    const inside = await viewOf('lease', leaseMachine, 'vm.RUNNING');
+    expect(inside?.picture.content).toContain('data-move="vm.RUNNING.suspending vm.RUNNING.idle');
+    expect(await viewOf('lease', leaseMachine, 'holder')).toBeNull();
+  });
 });

@@ -1,9 +1,10 @@
 /** A machine's pictures for the page: from afar, and one outermost state at a time. */
 import { createMachine, type AnyStateMachine } from 'xstate';
-import { chartOf, findMachine, palette } from '../../../model/export/index.ts';
-import { styleSheet } from '../../graph/index.ts';
+import { chartOf, findMachine, light, palette } from '../../../model/export/index.ts';
+import { headed, sheetOf, styleSheet, type Drawing } from '../../graph/index.ts';
 import type { ChartView } from '../../ui/index.ts';
 import { drawInside, drawOverview } from './layout.ts';
+import { inTheWhole, regionsOf, type Region } from './regions.ts';
 
 /** The panel on the page is about as wide as high. */
 const proportion = 1;
@@ -22,15 +23,34 @@ export async function chartView(name: string, config: unknown, part: string | nu
 
 /** A machine from afar, or one of its outermost states; `null` for a part that it does not have. */
 export async function viewOf(name: string, machine: AnyStateMachine, part: string | null): Promise<ChartView | null> {
-  const parts = chartOf(machine)
-    .states.filter(({ parent, children }) => parent === '' && children.length > 0)
-    .map(({ path }) => path);
-  if (part !== null && !parts.includes(part)) return null;
+  const regions = regionsOf(machine);
+  const parts = regions.flatMap((region) => partsOf(region));
+  const known = parts.find(({ path }) => path === part);
+  if (part !== null && known === undefined) return null;
+  const overviews: Drawing[] = [];
+  if (known === undefined) {
+    for (const region of regions) {
+      const overview = inTheWhole(region, await fromAfar(region.machine));
+      overviews.push(region.path === '' ? overview : headed(region.path, overview, light('ink')));
+    }
+  }
   const picture =
-    part !== null || parts.length === 0
-      ? await drawInside(machine, { only: part }, proportion)
-      : await drawOverview(machine);
-  return { machine: name, picture, parts };
+    known === undefined
+      ? sheetOf(overviews, 0)
+      : inTheWhole(known.region, await drawInside(known.region.machine, { only: known.only }, proportion));
+  return { machine: name, picture, parts: parts.map(({ path }) => path) };
+}
+
+/** The outermost states of a region that have something inside, by their names in the whole machine. */
+function partsOf(region: Region) {
+  return chartOf(region.machine)
+    .states.filter(({ parent, children }) => parent === '' && children.length > 0)
+    .map(({ path }) => ({ path: [region.path, path].filter(Boolean).join('.'), region, only: path }));
+}
+
+async function fromAfar(machine: AnyStateMachine): Promise<Drawing> {
+  const divisible = chartOf(machine).states.some(({ parent, children }) => parent === '' && children.length > 0);
+  return divisible ? await drawOverview(machine) : await drawInside(machine, {}, proportion);
 }
 
 /** A machine without implementations: enough to be drawn. */

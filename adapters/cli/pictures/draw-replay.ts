@@ -1,10 +1,11 @@
 /** The way that recorded lives took, drawn into their statecharts: states and arrows marked, every step in words. */
 import type { AnyStateMachine } from 'xstate';
 import { chartOf, light, palette, topOf } from '../../../model/export/index.ts';
-import { escapeXml, sheetOf, svgFile } from '../../graph/index.ts';
+import { escapeXml, headed, sheetOf, svgFile } from '../../graph/index.ts';
 import type { Drawing } from '../../graph/index.ts';
 import type { Replay } from '../../trace/file.ts';
 import { drawInside, drawOverview } from './layout.ts';
+import { regionsOf, stateIn } from './regions.ts';
 import { stepsInWords, trailOf, type TrailStep } from './replay-steps.ts';
 
 /** A life of a replay with the machine that it lived in. */
@@ -27,11 +28,10 @@ const titleLetters = 76;
 export async function drawReplay(lives: readonly DrawnLife[], replay: Replay, flat: boolean): Promise<string> {
   const overviews: Drawing[] = [];
   const insides: Drawing[] = [];
-  for (const { life, machine } of lives) {
-    const steps = trailOf(replay, life);
+  for (const { name, machine, steps } of lives.flatMap((life) => apart(life, replay, lives.length === 1))) {
     const last = steps.at(-1)?.to ?? null;
     const overview = marked(await drawOverview(machine, last), steps, true);
-    overviews.push(lives.length > 1 ? headed(life, overview) : overview);
+    overviews.push(name === null ? overview : headed(name, overview, light('ink')));
     if (flat) continue;
     for (const only of visited(machine, steps)) {
       insides.push(marked(await drawInside(machine, { only, highlight: last }, proportion), steps, false));
@@ -44,6 +44,20 @@ export async function drawReplay(lives: readonly DrawnLife[], replay: Replay, fl
     title,
     colours: [...Object.values(palette), { light: trail.line, dark: trail.dark }],
     css: `.way>path{stroke-width:3;stroke:${trail.line}}.way>polygon{fill:${trail.line};stroke:${trail.line}}.seen>path{stroke-width:2.6;stroke:${trail.line}}@media (prefers-color-scheme:dark){.way>path,.seen>path{stroke:${trail.dark}}.way>polygon{fill:${trail.dark};stroke:${trail.dark}}}`,
+  });
+}
+
+/** What is drawn apart: each life, and in it each region. Only what is not alone has a name. */
+function apart({ life, machine }: DrawnLife, replay: Replay, alone: boolean) {
+  const trail = trailOf(replay, life);
+  return regionsOf(machine).map((region) => {
+    const { path } = region;
+    const steps = trail.map(({ from, to }) => ({
+      from: from === null ? null : stateIn(region, from),
+      to: stateIn(region, to),
+    }));
+    const name = [alone ? '' : life, path].filter(Boolean).join(' · ');
+    return { name: name === '' ? null : name, machine: region.machine, steps };
   });
 }
 
@@ -67,16 +81,6 @@ function marked(drawing: Drawing, steps: readonly TrailStep[], flat: boolean): D
       moves.some((taken) => `${move} `.startsWith(taken)) ? `${whole}way ` : whole,
     );
   return { ...drawing, content };
-}
-
-/** A drawing under the name of its life. */
-function headed(name: string, { width, height, content }: Drawing): Drawing {
-  const headPx = 36;
-  return {
-    width,
-    height: height + headPx,
-    content: `${words(14, 26, name, { bold: true })}<g transform="translate(0 ${headPx})">${content}</g>`,
-  };
 }
 
 /** The title and the steps, numbered. */

@@ -1,9 +1,13 @@
-/** A machine as an SVG file: a small one whole, a large one as an overview and a part for each of its outermost states. */
+/**
+ * A machine as an SVG file: a small one whole, a large one as an overview and a part for each of its outermost states,
+ * and one that runs several side by side as a picture of each.
+ */
 import type { AnyStateMachine } from 'xstate';
 import { chartOf, isInFlight, light, palette, type Chart, type TriggerKind } from '../../../model/export/index.ts';
-import { legendOf, sheetOf, svgFile } from '../../graph/index.ts';
+import { headed, legendOf, sheetOf, svgFile } from '../../graph/index.ts';
 import type { Drawing, LegendEntry } from '../../graph/index.ts';
 import { drawInside, drawOverview } from './layout.ts';
+import { inTheWhole, regionsOf, stateIn, type Region } from './regions.ts';
 
 /** Options of {@link drawSvg}. */
 export interface DrawOptions {
@@ -23,14 +27,30 @@ const proportion = 1.7;
 /** Draws a machine. */
 export async function drawSvg(machine: AnyStateMachine, options: DrawOptions = {}): Promise<string> {
   const chart = chartOf(machine);
-  const { flat = false, only = null } = options;
   const colours = Object.values(palette);
-  const drawing = flat
-    ? await drawOverview(machine, options.highlight)
-    : only !== null || chart.transitions.filter(({ to }) => to !== null).length <= arrowsInOnePiece
-      ? await drawInside(machine, options, proportion)
-      : await sheet(machine, chart, options);
+  const regions = options.only ? [] : regionsOf(machine);
+  const drawing = regions.length > 1 ? await sideBySide(regions, options) : await pictureOf(machine, options);
   return svgFile(drawing, { title: titleOf(chart, options), ...describe(chart), colours });
+}
+
+async function sideBySide(regions: readonly Region[], options: DrawOptions): Promise<Drawing> {
+  const drawings: Drawing[] = [];
+  for (const region of regions) {
+    const { highlight = null } = options;
+    const state = highlight === null ? '' : stateIn(region, highlight);
+    const picture = await pictureOf(region.machine, { ...options, highlight: state === '' ? null : state });
+    drawings.push(headed(region.path, inTheWhole(region, picture), light('ink')));
+  }
+  return sheetOf(drawings, sheetWidthPx);
+}
+
+async function pictureOf(machine: AnyStateMachine, options: DrawOptions): Promise<Drawing> {
+  const chart = chartOf(machine);
+  const { flat = false, only = null, highlight } = options;
+  if (flat) return await drawOverview(machine, highlight);
+  const arrows = chart.transitions.filter(({ to }) => to !== null).length;
+  const inOnePiece = only !== null || arrows <= arrowsInOnePiece;
+  return inOnePiece ? await drawInside(machine, options, proportion) : await sheet(machine, chart, options);
 }
 
 async function sheet(machine: AnyStateMachine, chart: Chart, options: DrawOptions): Promise<Drawing> {

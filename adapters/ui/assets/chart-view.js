@@ -57,11 +57,12 @@ export class ChartView {
     const life = this.#life;
     if (life === null || life.machine === '') return;
     const overview = await this.#chartOf(life.machine, null);
-    const top = topOf(life.state);
+    const around = ancestry(life.state);
+    const top = overview?.parts.find((part) => around.has(part)) ?? topOf(life.state);
     const divisible = overview?.parts.includes(top) === true;
     const inside = this.#view === 'inside' && divisible;
     const chart = inside ? await this.#chartOf(life.machine, top) : overview;
-    if (life !== this.#life || top !== topOf(life.state)) return;
+    if (life !== this.#life || (divisible && !ancestry(life.state).has(top))) return;
     this.#showViews(inside, divisible ? top : null);
     const wanted = `${life.machine} ${chart === null ? '' : inside ? top : 'overview'}`;
     if (wanted !== this.#shown) {
@@ -129,10 +130,20 @@ function ancestry(state) {
   return found;
 }
 
-/** The arrows that may stand for a transition: between the states themselves, or between any that are around them. */
+/**
+ * The arrows that may stand for a transition: between the states themselves, or between any that are around them, in
+ * each region for itself.
+ */
 function pairsAround(from, to) {
-  if (topOf(from) === topOf(to)) return [];
-  return [...ancestry(from), ''].flatMap((tail) => [...ancestry(to)].map((head) => `${tail} ${head} `));
+  const heads = to.split('|');
+  const depth = heads.length > 1 ? 2 : 1;
+  const outermost = (path) => path.split('.').slice(0, depth).join('.');
+  return from.split('|').flatMap((tail, region) => {
+    const head = heads[region] ?? '';
+    if (outermost(tail) === outermost(head)) return tail === head ? [] : [`${tail} ${head} `];
+    const law = depth === 1 ? '' : topOf(tail);
+    return [...ancestry(tail), law].flatMap((outer) => [...ancestry(head)].map((inner) => `${outer} ${inner} `));
+  });
 }
 
 function traceOf({ lastMove, state, reason, cause }) {
