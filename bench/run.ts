@@ -18,6 +18,7 @@ const measurements: Readonly<Record<string, () => Promise<{ measure(): Promise<B
   files: () => import('./files.ts'),
   execs: () => import('./execs.ts'),
   model: () => import('./model.ts'),
+  page: () => import('./page.ts'),
 };
 
 const words = process.argv.slice(2);

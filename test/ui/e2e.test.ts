@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { availableParallelism, loadavg } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page as Tab } from 'playwright-core';
 import { readReplay } from '../../adapters/trace/file.ts';
@@ -306,33 +305,46 @@ inBrowser('the page in a browser', () => {
     await context.close();
   }, 60_000);
 
-  test('500 VMs and 100 events a second leave the page most of its time', async () => {
+  test('500 VMs with 100 events a second take not much more of the page than five do', async () => {
+    const few = await busySeconds(5);
+    const many = await busySeconds(500);
+    expect(many / few).toBeLessThan(5);
+  }, 60_000);
+
+  /** The processor time that the page takes while a fleet of this size changes 400 times in about four seconds. */
+  async function busySeconds(size: number): Promise<number> {
     const source = new ToldSource();
     await using page = await openPage([source]);
     const life = (index: number) => `vm-${String(index).padStart(3, '0')}`;
-    for (let index = 0; index < 500; index += 1) {
-      const about = { at: Date.now(), life: life(index) };
+    const change = (index: number, from: string | null, state: string) =>
+      source.tell({
+        kind: 'state',
+        at: Date.now(),
+        life: life(index),
+        from,
+        state,
+        event: 'test',
+        cause: null,
+        reason: null,
+      });
+    for (let index = 0; index < size; index += 1) {
       source.tell({
         kind: 'life',
-        ...about,
+        at: Date.now(),
+        life: life(index),
         machine: 'sandbox',
         title: life(index),
         source: 'test',
         takesCommands: false,
       });
-      source.tell({
-        kind: 'state',
-        ...about,
-        from: null,
-        state: 'RUNNING.idle',
-        event: 'start',
-        cause: null,
-        reason: null,
-      });
+      change(index, null, 'RUNNING.idle');
     }
     const { context, tab, complaints } = await openTab();
     await tab.goto(page.address);
-    await tab.locator('tr[data-life]').nth(499).waitFor({ state: 'attached' });
+    await tab
+      .locator('tr[data-life]')
+      .nth(size - 1)
+      .waitFor({ state: 'attached' });
     await tab.waitForSelector('#chart svg');
     const session = await context.newCDPSession(tab);
     // Processor time, not wall time: what else this machine is doing makes no difference.
@@ -341,53 +353,36 @@ inBrowser('the page in a browser', () => {
       (await session.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration')?.value ??
       Number.NaN;
     const before = await busy();
-    const startedAt = performance.now();
-    let told = 0;
-    while (performance.now() - startedAt < 4_000) {
-      for (; told < (performance.now() - startedAt) / 10; told += 1) {
-        const [from, state] = told % 2 === 0 ? ['RUNNING.idle', 'SUSPENDED.idle'] : ['SUSPENDED.idle', 'RUNNING.idle'];
-        source.tell({
-          kind: 'state',
-          at: Date.now(),
-          life: life((told >> 1) % 500),
-          from,
-          state,
-          event: 'test',
-          cause: null,
-          reason: null,
-        });
-      }
+    for (let told = 0; told < 400; told += 1) {
+      const [from, state] = told % 2 === 0 ? ['RUNNING.idle', 'SUSPENDED.idle'] : ['SUSPENDED.idle', 'RUNNING.idle'];
+      change((told >> 1) % size, from ?? null, state ?? '');
+      // The pace of the events is what is tried.
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     const share = (await busy()) - before;
-    expect(told).toBeGreaterThan(380);
-    expect(share / 4).toBeLessThan(0.5);
+    change(size - 1, 'RUNNING.idle', 'TERMINATED');
+    await tab.locator(stateOf(life(size - 1)), { hasText: 'TERMINATED' }).waitFor();
     expect(complaints).toEqual([]);
-    await keepPicture(tab, 'five-hundred');
+    if (size > 5) await keepPicture(tab, 'five-hundred');
     await context.close();
-  }, 60_000);
+    return share;
+  }
 
-  test('it loads in under a second', async () => {
+  // How long that takes is measured by `npm run bench -- page`.
+  test('it loads little, in few requests', async () => {
     await using page = await openPage([new ToldSource()]);
-    const loads: { wallMs: number; processorMs: number; bytes: number }[] = [];
-    for (let attempt = 0; attempt < 4; attempt += 1) {
-      const { context, tab } = await openTab();
-      const session = await context.newCDPSession(tab);
-      await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-      let bytes = 0;
-      tab.on('response', (response) => (bytes += Number(response.headers()['content-length'] ?? 0)));
-      await tab.goto(page.address);
-      await tab.waitForSelector('#link[data-up="true"]');
-      const wallMs = (await tab.evaluate('performance.now()')) as number;
-      const { metrics } = await session.send('Performance.getMetrics');
-      const processorMs = 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);
-      loads.push({ wallMs, processorMs, bytes });
-      await context.close();
-    }
-    const best = (key: 'wallMs' | 'processorMs' | 'bytes') => Math.min(...loads.map((load) => load[key]));
-    expect(best('processorMs')).toBeLessThan(600);
-    expect(best('bytes')).toBeLessThan(150_000);
-    // Where this machine has nothing else to do, the clock on the wall says so, too.
-    if ((loadavg()[0] ?? 0) < availableParallelism()) expect(best('wallMs')).toBeLessThan(1_000);
-  }, 60_000);
+    const { context, tab } = await openTab();
+    let bytes = 0;
+    let requests = 0;
+    tab.on('response', (response) => {
+      requests += 1;
+      bytes += Number(response.headers()['content-length'] ?? 0);
+    });
+    await tab.goto(page.address);
+    await tab.waitForSelector('#link[data-up="true"]');
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(150_000);
+    expect(requests).toBeLessThan(30);
+    await context.close();
+  });
 });
