@@ -18,7 +18,6 @@ export function declineUpgrade(
   socket: Duplex,
   serve: (response: ServerResponse) => Promise<void>,
 ): void {
-  socket.on('error', () => socket.destroy());
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket as Socket);

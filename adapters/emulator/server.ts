@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { takeUpgrades } from '../upgrades.ts';
 import { adminPrefix, serveAdmin } from './admin.ts';
 import { serveControlPlane } from './control-plane/front-door.ts';
 import type { FrontDoor } from './control-plane/front-door.ts';
@@ -44,17 +45,17 @@ export async function openMainServer(door: FrontDoor, port: number, emulator: ()
     sendDenial(context, response, unknownHost, context.ids.uuid());
   }
 
-  function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     if (!wantsWebSocket(request)) return declineUpgrade(request, socket, (response) => serve(request, response));
     const microvm = microvmOf(request);
     if (microvm === null) return sendUpgradeDenial(context, socket, unknownHost, context.ids.uuid());
-    serveUpgrade(context, microvm, request, socket, head).catch(() => socket.destroy());
+    await serveUpgrade(context, microvm, request, socket, head);
   }
 
   const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
-  server.on('upgrade', upgrade);
+  const endUpgraded = takeUpgrades(server, upgrade);
   // Calls are small and come at once; only what goes through to a guest may take its time.
   hardenServer(server, { requestTimeoutMs: context.options.endpointForm === 'bare-host' ? 0 : 60_000 });
   await new Promise<void>((resolve, reject) => {
@@ -67,6 +68,7 @@ export async function openMainServer(door: FrontDoor, port: number, emulator: ()
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        endUpgraded();
       }),
   };
 }

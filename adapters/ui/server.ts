@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toVmchartError } from '../../effects/index.ts';
+import { refuseUpgrade, takeUpgrades } from '../upgrades.ts';
 import { freshToken, refuseStranger, refuseWithoutToken, tokenHeader } from './access.ts';
 import { readAssets } from './assets-folder.ts';
 import { serveEvents } from './event-stream.ts';
@@ -87,7 +88,9 @@ export async function startPage(options: PageOptions): Promise<Page> {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const stranger = refuseStranger(request, port);
     if (stranger !== null) throw new Refused(stranger.status, stranger.sentence);
-    const { pathname } = new URL(request.url ?? '/', 'http://page');
+    const target = request.url ?? '/';
+    if (!URL.canParse(target, 'http://page')) throw new Refused(400, 'This address is not well-formed.');
+    const { pathname } = new URL(target, 'http://page');
     if (request.method === 'GET' || request.method === 'HEAD') return await read(pathname, response);
     if (request.method !== 'POST') throw new Refused(405, 'Only GET and POST are understood here.');
     const given = request.headers[tokenHeader];
@@ -166,12 +169,15 @@ export async function startPage(options: PageOptions): Promise<Page> {
       sendJson(response, status, { error: { sentence, requirement, suggestions } });
     });
   });
-  server.on('upgrade', (request, socket, head) => {
-    const url = new URL(request.url ?? '/', 'http://page');
+  const endFeeds = takeUpgrades(server, async (request, socket, head) => {
+    const target = request.url ?? '/';
+    if (!URL.canParse(target, 'http://page'))
+      return refuseUpgrade(socket, 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+    const url = new URL(target, 'http://page');
     const refusal = refuseStranger(request, port) ?? refuseWithoutToken(url.searchParams.get('token'), token);
     if (url.pathname !== '/feed' || refusal !== null)
-      return socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n');
-    void feed.accept(request, socket, head);
+      return refuseUpgrade(socket, 'HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n');
+    return await feed.accept(request, socket, head);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -189,6 +195,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
+      endFeeds();
     });
   }
   const origin = `http://127.0.0.1:${port}`;

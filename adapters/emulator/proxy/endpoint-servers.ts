@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { takeUpgrades } from '../../upgrades.ts';
 import { declineUpgrade, wantsWebSocket } from '../declined-upgrade.ts';
 import { hardenServer } from '../loopback-server.ts';
 import type { EmulatorContext } from '../context.ts';
@@ -25,16 +26,23 @@ export interface EndpointServers {
   close(): Promise<void>;
 }
 
-function closeServer(server: Server): Promise<void> {
+/** A server, and how the connections that were upgraded are ended. */
+interface Listening {
+  readonly server: Server;
+  readonly endUpgraded: () => void;
+}
+
+function closeServer({ server, endUpgraded }: Listening): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
+    endUpgraded();
   });
 }
 
 /** Makes the set of endpoints; `keepEnded` of those whose VM has ended stay open. */
 export function makeEndpointServers(keepEnded: number): EndpointServers {
-  const servers = new Map<string, Server>();
+  const servers = new Map<string, Listening>();
   const hosts = new Map<string, Microvm>();
   const ended: string[] = [];
 
@@ -54,18 +62,16 @@ export function makeEndpointServers(keepEnded: number): EndpointServers {
       const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => {
         serveEndpoint(context, microvm, request, response).catch(() => response.destroy());
       });
-      server.on('upgrade', (request, socket, head) => {
-        if (!wantsWebSocket(request)) {
-          return declineUpgrade(request, socket, (response) => serveEndpoint(context, microvm, request, response));
-        }
-        serveUpgrade(context, microvm, request, socket, head).catch(() => socket.destroy());
+      const endUpgraded = takeUpgrades(server, async (request, socket, head) => {
+        if (wantsWebSocket(request)) return await serveUpgrade(context, microvm, request, socket, head);
+        return declineUpgrade(request, socket, (response) => serveEndpoint(context, microvm, request, response));
       });
       hardenServer(server, { requestTimeoutMs: 0 });
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(0, '127.0.0.1', resolve);
       });
-      servers.set(microvm.facts.microvmId, server);
+      servers.set(microvm.facts.microvmId, { server, endUpgraded });
       return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     },
     ended(microvmId) {

@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { refuseUpgrade } from '../../upgrades.ts';
 import type { EmulatorContext } from '../context.ts';
 import type { Fault, FaultKind } from '../faults.ts';
 import type { RecordedRequest } from '../recorder.ts';
@@ -38,7 +39,10 @@ export function sendUpgradeDenial(context: EmulatorContext, socket: Duplex, refu
   const denial = worded(context, refusal);
   const headers = { ...denialHeaders(denial, requestId), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${denial.status} ${STATUS_CODES[denial.status] ?? ''}\r\n${lines.join('')}\r\n${denial.text}`);
+  refuseUpgrade(
+    socket,
+    `HTTP/1.1 ${denial.status} ${STATUS_CODES[denial.status] ?? ''}\r\n${lines.join('')}\r\n${denial.text}`,
+  );
 }
 
 /** A way inside: a connection to the guest's port, or why there is none. */
@@ -149,8 +153,6 @@ export async function serveUpgrade(
   socket: Duplex,
   head: Buffer,
 ): Promise<void> {
-  // Whatever happens to the client's connection, it ends there.
-  socket.on('error', () => socket.destroy());
   const arrival = await arrive(context, microvm, request, ['lost-request', 'lost-answer']);
   if (arrival === null) return;
   const { requestId, fault, recorded } = arrival;
