@@ -1,33 +1,19 @@
 /** Secrets in one file that nobody else may read. */
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { randomUUID } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { VmchartError } from '../effects/errors.ts';
 import type { Secrets } from '../effects/index.ts';
-
-function fail(message: string, reason: string, cause?: unknown): never {
-  throw new VmchartError('Precondition', message, { reason, cause });
-}
-
-/** Refuses what others could read or change. Windows has no such bits, and none are checked there. */
-async function checkMode(path: string, what: string): Promise<void> {
-  const { mode } = await stat(path);
-  if (process.platform === 'win32' || (mode & 0o077) === 0) return;
-  fail(
-    `${what} ${path} can be reached by others (mode ${(mode & 0o777).toString(8)}); it must be ${what === 'The secrets file' ? '600' : '700'}.`,
-    'loose-mode',
-  );
-}
+import { privateDirectory, refuseLooseMode, replaceFile, storeFailure } from './private-files.ts';
 
 async function readAll(path: string): Promise<Map<string, string>> {
   let text: string;
   try {
-    await checkMode(path, 'The secrets file');
+    refuseLooseMode((await stat(path)).mode, path, 'The secrets file', '600');
     text = await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
     if (VmchartError.is(error)) throw error;
-    return fail(`The secrets file ${path} cannot be read.`, 'unreadable-secrets', error);
+    return storeFailure(`The secrets file ${path} cannot be read.`, 'unreadable-secrets', error);
   }
   try {
     const values: unknown = JSON.parse(text);
@@ -38,7 +24,7 @@ async function readAll(path: string): Promise<Map<string, string>> {
   } catch {
     // The parser quotes what it read, which is secret.
   }
-  return fail(`The secrets file ${path} does not hold a map of texts.`, 'corrupt-secrets');
+  return storeFailure(`The secrets file ${path} does not hold a map of texts.`, 'corrupt-secrets');
 }
 
 /**
@@ -59,9 +45,7 @@ export function fileSecrets(path: string): Secrets {
 
   const change = async (edit: (values: Map<string, string>) => boolean) =>
     inOrder(async () => {
-      const directory = dirname(path);
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-      await checkMode(directory, 'The directory of secrets');
+      await privateDirectory(dirname(path), 'The directory of secrets');
       const values = await readAll(path);
       if (edit(values)) await replace(path, `${JSON.stringify(Object.fromEntries(values))}\n`);
     });
@@ -79,22 +63,10 @@ export function fileSecrets(path: string): Secrets {
   };
 }
 
-/** Writes so that a reader sees the old text or the new one, never a part. */
 async function replace(path: string, text: string): Promise<void> {
-  const draft = join(dirname(path), `.${randomUUID()}.tmp`);
   try {
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    // The process's mask can only have narrowed the mode; this makes it exact.
-    await chmod(draft, 0o600);
-    await rename(draft, path);
+    await replaceFile(path, text);
   } catch (error) {
-    await rm(draft, { force: true });
-    return fail(`The secrets file ${path} cannot be written.`, 'unwritable-secrets', error);
+    storeFailure(`The secrets file ${path} cannot be written.`, 'unwritable-secrets', error);
   }
 }

@@ -16,6 +16,8 @@ export type { CacheOptions, ProfileOptions } from './credentials.ts';
 export { gotHttp } from './http.ts';
 export type { GotHttpOptions } from './http.ts';
 export { memoryJournal } from './journal.ts';
+export { fileJournal } from './file-journal.ts';
+export type { FileJournal, UnreadableRecord } from './file-journal.ts';
 export { fileSecrets } from './file-secrets.ts';
 export { memorySecrets } from './secrets.ts';
 export { sigV4Signer } from './signing.ts';
