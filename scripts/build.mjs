@@ -56,7 +56,8 @@ async function bundle() {
         name: 'library',
         buildEnd() {
           library = needed(join(root, entries.index));
-          command = needed(join(root, entries.vmchart));
+          // The executable loads this only when it listens for signals.
+          command = needed(join(root, 'adapters/cli/start.ts'));
         },
       },
     ],

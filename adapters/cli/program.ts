@@ -152,10 +152,46 @@ async function carryOut(
   }
   const values = await parseArguments(command, call.words);
   try {
-    const outcome = await command.run(values as never, { terminal, interrupts, environment, announce });
+    // A signal that came while the program was loaded: nothing has begun.
+    interrupts.signal.throwIfAborted();
+    const running = command.run(values as never, { terminal, interrupts, environment, announce });
+    const outcome = await untilHurried(running, interrupts);
     return outcome ?? undefined;
   } catch (error) {
     throw interrupted(error, interrupts);
+  }
+}
+
+/**
+ * How long a command may take to end after a second signal, in milliseconds. All that such a command waits for ends at
+ * once; this is for what nobody thought of.
+ */
+const hurryMs = 1_500;
+
+/** Fails when a command has been told twice to stop and still goes on: a signal can always end the process. */
+async function untilHurried<T>(running: Promise<T>, { hurry }: Interrupts): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let told: () => void = () => undefined;
+  const stuck = new Promise<never>((_resolve, reject) => {
+    const giveUp = () => {
+      const { message } = hurry.reason as Error;
+      reject(
+        new CliError('Interrupted', `${message} It did not end in ${hurryMs / 1_000} s and was left in the middle.`, {
+          suggestions: ['What was launched may still be there: look with ListMicrovms, or in the console.'],
+        }),
+      );
+    };
+    told = () => {
+      timer = setTimeout(giveUp, hurryMs);
+    };
+  });
+  if (hurry.aborted) told();
+  else hurry.addEventListener('abort', told, { once: true });
+  try {
+    return await Promise.race([running, stuck]);
+  } finally {
+    hurry.removeEventListener('abort', told);
+    clearTimeout(timer);
   }
 }
 

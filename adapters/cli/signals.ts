@@ -1,8 +1,6 @@
 /** Ctrl-C and its like, as abort signals. */
 import { VmchartError } from '../../effects/errors.ts';
-
-/** The signals that ask a command to stop: Ctrl-C, a service manager, a closed terminal. */
-const stopping = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+import { stopping, type SignalSource } from './early-signals.ts';
 
 /**
  * A second signal within this time is the first one again: under `npm run` one Ctrl-C arrives twice, once from
@@ -18,12 +16,6 @@ export interface Interrupts {
   readonly hurry: AbortSignal;
   /** Ends the command as a signal would. */
   stop(reason: Error): void;
-}
-
-/** Where signals come from: the process, or a stand-in for it. */
-export interface SignalSource {
-  on(name: NodeJS.Signals, heard: (name: NodeJS.Signals) => void): unknown;
-  off(name: NodeJS.Signals, heard: (name: NodeJS.Signals) => void): unknown;
 }
 
 /** Listens for signals until it is closed. */

@@ -1,5 +1,5 @@
 /** A recording: one line that says what it is, then one entry a line. */
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, openSync } from 'node:fs';
 import { VmchartError } from '../../effects/errors.ts';
 import { entriesOfCounterexample, findCounterexample } from './counterexample.ts';
 import type { Tell, TraceEntry } from './entry.ts';
@@ -22,10 +22,11 @@ export interface Recording {
 /**
  * Begins a recording. What a command printed is left out, but for its size: it may be a secret.
  *
- * @throws VmchartError of kind `Precondition`, from `close`, when the file could not be written
+ * @throws VmchartError of kind `Precondition` (`recording`) at once when the file cannot be opened, and from `close`
+ *   when it could not be written to its end
  */
 export function recordTo(path: string, title: string, wallNow: () => number = Date.now): Recording {
-  const stream = createWriteStream(path, { flags: 'w', mode: 0o600 });
+  const stream = createWriteStream(path, { fd: opened(path) });
   let failure: Error | null = null;
   stream.on('error', (error) => (failure ??= error));
   const write = (line: unknown) => void stream.write(`${JSON.stringify(line)}\n`);
@@ -33,17 +34,33 @@ export function recordTo(path: string, title: string, wallNow: () => number = Da
   return {
     tell: (entry) => write(entry.kind === 'output' ? { ...entry, text: null } : entry),
     async close() {
-      await new Promise<void>((resolve) => {
-        stream.once('close', resolve);
-        stream.end();
-      });
-      if (failure === null) return;
-      throw new VmchartError('Precondition', `the recording ${path} could not be written: ${failure.message}`, {
-        reason: 'recording',
-        cause: failure,
-      });
+      // A stream that failed has closed itself, and tells it once only.
+      if (!stream.closed) {
+        await new Promise<void>((resolve) => {
+          stream.once('close', resolve);
+          stream.end();
+        });
+      }
+      if (failure !== null) throw unwritable(path, failure);
     },
   };
+}
+
+/** Opened before anything is recorded, so that a life which cannot be recorded need not begin. */
+function opened(path: string): number {
+  try {
+    return openSync(path, 'w', 0o600);
+  } catch (error) {
+    throw unwritable(path, error as NodeJS.ErrnoException);
+  }
+}
+
+function unwritable(path: string, cause: NodeJS.ErrnoException): VmchartError {
+  const why = cause.code ?? cause.message;
+  return new VmchartError('Precondition', `the recording ${path} cannot be written (${why})`, {
+    reason: 'recording',
+    cause,
+  });
 }
 
 /** A recording that was read. */

@@ -78,6 +78,21 @@ describe('an interrupt in mid-command', () => {
   });
 });
 
+test('a signal before anything is loaded is exit code 11 and one object, like any other', async () => {
+  const listening = join(await mkdtemp(join(tmpdir(), 'vmchart-early-')), 'loaded');
+  const running = startCli(['run', '--json', '--exec', 'sleep 600'], { VMCHART_LOADED: listening });
+  // The first module that is loaded after the listeners stand: most of the program is still to come.
+  while (!(await readFile(listening, 'utf8').catch(() => '')).includes('adapters/cli/start.ts')) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  running.child.kill('SIGINT');
+  expect(await running.ended).toEqual({ code: 11, signal: null });
+  expect(envelopeOf(running)).toMatchObject({ ok: false, error: { code: 'ERR_INTERRUPTED', exitCode: 11 } });
+  await rm(dirname(listening), { recursive: true });
+});
+
 test('a reader that goes away changes neither the exit code nor the teardown', async () => {
   const line = 'head -c 400000 /dev/zero; exit 4';
   const cut = startCli(['run', '--exec-status', '--endpoint-url', emulator.endpoint, '--exec', line]);

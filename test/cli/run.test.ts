@@ -56,6 +56,17 @@ describe('run on the embedded platform', () => {
     expect([code, stdout]).toEqual([0, 'PENDING → RUNNING → TERMINATING → TERMINATED\n']);
   });
 
+  test.each(['/nonexistent/x', '/dev/null/x', '/'])(
+    'a recording that cannot be written to %s is refused before the launch',
+    async (file) => {
+      const { exitCode, error, data } = await json(['run', '--record', file, '--exec', 'echo hi']);
+      expect({ exitCode, code: error?.code, data }).toEqual({ exitCode: 15, code: 'ERR_CONFIG', data: undefined });
+      expect(error?.message).toMatch(new RegExp(`^${file} cannot be written \\(E[A-Z]+\\)\\.$`));
+      const { stderr } = await cli(['run', '--record', file, '--exec', 'echo hi']);
+      expect(stderr).not.toContain('launched');
+    },
+  );
+
   test('ends a command at its deadline', async () => {
     const { data, exitCode } = await json(['run', '--timeout', '0.5', '--exec-status', '--exec', 'sleep 600']);
     expect(exitCode).toBe(124);

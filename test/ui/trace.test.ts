@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -238,20 +238,26 @@ test.each([
   );
 });
 
-test('a file that cannot be written is told when the recording ends', async () => {
+test('a recording that cannot be opened is refused at once: below a file, in no folder, a folder itself', () => {
   writeFileSync(join(folder, 'file'), '');
-  const recording = recordTo(join(folder, 'file', 'below'), 'a test');
-  recording.tell({
-    kind: 'life',
-    at: 0,
-    life: 'a',
-    machine: 'sandbox',
-    title: 'a',
-    source: 'test',
-    takesCommands: false,
-  });
-  await expect(recording.close()).rejects.toMatchObject({ kind: 'Precondition', reason: 'recording' });
+  for (const path of [join(folder, 'file', 'below'), join(folder, 'nowhere', 'x'), folder]) {
+    expect(() => recordTo(path, 'a test')).toThrow(
+      expect.objectContaining({ kind: 'Precondition', reason: 'recording', message: expect.stringContaining(path) }),
+    );
+  }
 });
+
+const withFullDisk = existsSync('/dev/full') ? test : test.skip;
+
+withFullDisk(
+  'a disk that is full is told when the recording ends, however often and however late that is',
+  async () => {
+    const recording = recordTo('/dev/full', 'a test');
+    await expect(recording.close()).rejects.toMatchObject({ kind: 'Precondition', reason: 'recording' });
+    // The stream has closed itself by now.
+    await expect(recording.close()).rejects.toMatchObject({ message: expect.stringContaining('ENOSPC') });
+  },
+);
 
 test('a counterexample is found wherever it is in a report, and becomes a life of one step a second', () => {
   const counterexample = {

@@ -3,8 +3,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { RunResult, SandboxOptions } from '../../../effects/index.ts';
 import type { ControlPlaneSend } from '../../../effects/control-plane/diagnostics.ts';
 import type { TraceEntry } from '../../trace/entry.ts';
+import type { recordTo, Recording } from '../../trace/file.ts';
 import { text } from '../arguments/argument.ts';
-import { usageError } from '../cli-error.ts';
+import { CliError, usageError } from '../cli-error.ts';
 
 /** The options of a command whose life can be watched. */
 export const watchOptions = {
@@ -42,6 +43,16 @@ export interface Watch {
 
 const unwatched: Watch = { options: {}, printed: () => undefined, close: () => Promise.resolve() };
 
+/** A file that cannot be written is refused before anything is launched. */
+function recordingOf(path: string, begin: typeof recordTo): Recording {
+  try {
+    return begin(path, 'a run of vmchart');
+  } catch (error) {
+    const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code;
+    throw new CliError('Config', `${path} cannot be written (${code ?? 'unknown reason'}).`, { cause: error });
+  }
+}
+
 /** Begins to watch. Nothing is loaded when nothing is asked for. */
 export async function watch(plan: WatchPlan | undefined): Promise<Watch> {
   const { record = null, inspect = null } = plan ?? {};
@@ -55,7 +66,7 @@ export async function watch(plan: WatchPlan | undefined): Promise<Watch> {
     ]);
   // One reading for all: a life is told in wall time.
   const wallOffsetMs = () => Date.now() - performance.now();
-  const recording = record === null ? null : recordTo(record, 'a run of vmchart');
+  const recording = record === null ? null : recordingOf(record, recordTo);
   const inspector =
     inspect === null ? null : /^wss?:/.test(inspect) ? statelyInspector(inspect) : inspectTo(inspect, { wallOffsetMs });
   let life: string | null = null;
