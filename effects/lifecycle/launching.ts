@@ -6,6 +6,7 @@ import { VmchartError, fromRecord } from '../errors.ts';
 import type { Ports } from '../ports.ts';
 import type { CommandDesk, SandboxActor } from './command-desk.ts';
 import type { Inside } from './inside.ts';
+import { forgetSecrets } from './forgetting.ts';
 import { prepareLaunch } from './launch-preparation.ts';
 import type { PreparedLaunch, RunRequest } from './launch-preparation.ts';
 
@@ -95,9 +96,18 @@ export class Launching {
     try {
       await desk.carryOut(events.run(command), signal);
     } finally {
+      const { microvmId, launch } = actor.getSnapshot().context;
+      // Refused, here or by the service: no VM has these secrets.
+      if (launch?.clientToken !== command.clientToken) await this.#forget(command);
       // Accepted is delivered, whatever became of the wait.
-      if (actor.getSnapshot().context.microvmId !== null) await inside.keepIdentity(command.request);
+      else if (microvmId !== null) await inside.keepIdentity(command.request);
     }
+  }
+
+  async #forget(command: PreparedLaunch['command']): Promise<void> {
+    const { ports, sandboxId } = this.#parts;
+    // The refusal is worth more than what went wrong after it.
+    await forgetSecrets(ports.secrets, { sandboxId, launch: command }).catch(() => {});
   }
 
   /** Stops the launches that the machine does not know of yet: nothing is sent for them (FC-047). */

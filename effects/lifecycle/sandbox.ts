@@ -3,7 +3,7 @@ import { createActor } from 'xstate';
 import type { InspectionEvent, Observer } from 'xstate';
 import { sandboxEvents } from '../../machines/sandbox-events.ts';
 import { restore } from '../../machines/sandbox-record.ts';
-import { initialSnapshot } from '../../machines/sandbox-view.ts';
+import { initialSnapshot, substateOf } from '../../machines/sandbox-view.ts';
 import type {
   JournalRecord,
   SandboxEvents,
@@ -15,6 +15,7 @@ import type { EgressPosture } from '../control-plane/connectors.ts';
 import { ControlPlane } from '../control-plane/control-plane.ts';
 import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
 import type { CreateMicrovmImageRequest, MicrovmImage } from '../control-plane/wire.ts';
+import { checkedDurationMs } from '../durations.ts';
 import { VmchartError, toVmchartError } from '../errors.ts';
 import type { Clock, Ports } from '../ports.ts';
 import { printed } from '../printed.ts';
@@ -27,6 +28,7 @@ import type { Abandonment } from './abandonment.ts';
 import { CommandDesk } from './command-desk.ts';
 import type { SandboxActor } from './command-desk.ts';
 import { Detached, detachedError } from './detached.ts';
+import { forgetLife, forgetSecrets } from './forgetting.ts';
 import { hostedMachine } from './hosted-machine.ts';
 import type { TunnelIdentity } from './identity.ts';
 import { Inside } from './inside.ts';
@@ -91,6 +93,8 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   readonly #inside: Inside;
   readonly #image: OwnImage;
   readonly #launching: Launching;
+  /** The secrets of an ended life being removed. Never rejects: resolves to what went wrong, or `null`. */
+  #forgetting: Promise<VmchartError | null> = Promise.resolve(null);
   #tornDown = false;
   #detached = false;
 
@@ -133,6 +137,8 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     this.#abandonment = {
       microvmId: this.context.microvmId,
       lifecycle: this.context.lifecycle,
+      substate: this.substate,
+      clientToken: this.context.launch?.clientToken ?? null,
       released: input.resume !== undefined,
       warn: ports.warn ?? (() => {}),
     };
@@ -182,6 +188,9 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
       await sandbox.refresh({ signal: options.signal });
       if (isLive(sandbox.lifecycle) && sandbox.#inside.agentToken !== null) sandbox.#openSession();
     }
+    // A process may have died between the end that it saw and this.
+    if (sandbox.lifecycle === 'TERMINATED') sandbox.#forgetSecrets();
+    await sandbox.#forgetting;
     return sandbox;
   }
 
@@ -248,7 +257,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     } catch (error) {
       const timedOut = VmchartError.is(error) && error.kind === 'Timeout';
       const end = (signal?.aborted === true && onAbort === 'terminate') || (timedOut && onTimeout === 'terminate');
-      if (end) await this.terminate();
+      if (end) this.#tellOfWhatIsLeft(await this.terminate());
       throw error;
     }
   }
@@ -327,7 +336,12 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     return this.#stillRunning(this.#openSession());
   }
 
-  /** Ends the VM, and what else is asked for. Never throws: the report says what is left. */
+  /**
+   * Ends the VM, and what else is asked for. Never throws: the report says what is left.
+   *
+   * Returns when the service has accepted, at TERMINATING: from then on the VM never runs again. With
+   * `waitForTerminated` it returns when the end was seen, and the secrets of this life are removed by then.
+   */
   async terminate(options: TerminateOptions = {}): Promise<TeardownReport> {
     const report: TeardownReport = { terminateAccepted: false, lifecycle: this.lifecycle, undeleted: [], failures: [] };
     if (this.#detached) {
@@ -339,14 +353,18 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     this.#tornDown = hadVm || this.#tornDown;
     this.#inside.close();
     if (hadVm) await this.#terminateVm(options, report);
-    await this.#image.tearDown(options, report);
+    await this.#image.tearDown(options, report).catch((error: unknown) => {
+      report.failures.push(toVmchartError(error).message);
+    });
+    const unforgotten = await this.#forgetting;
+    if (unforgotten !== null) report.failures.push(unforgotten.message);
     report.lifecycle = this.lifecycle;
     return report;
   }
 
   async #terminateVm(options: TerminateOptions, report: TeardownReport): Promise<void> {
-    const { waitForTerminated = false, signal } = options;
-    const timeoutMs = waitForTerminated === true ? 300_000 : waitForTerminated === false ? null : waitForTerminated;
+    const { signal } = options;
+    const timeoutMs = this.#waitOf(options, report);
     try {
       await this.#desk.carryOut(this.events.terminate({ timeoutMs }), signal);
       report.terminateAccepted = this.microvmId !== null;
@@ -358,7 +376,19 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
         report.undeleted.push(this.microvmId ?? `launch intent ${this.context.launch?.clientToken ?? ''}`);
       }
     }
-    this.#abandonment.released = true;
+    // Whoever drops the handle now is still told of a VM that lives on.
+    this.#abandonment.released = report.undeleted.length === 0;
+  }
+
+  /** How long to wait for the end. A number that makes no sense must not keep a VM alive: then nobody waits. */
+  #waitOf({ waitForTerminated = false }: TerminateOptions, report: TeardownReport): number | null {
+    if (typeof waitForTerminated === 'boolean') return waitForTerminated ? 300_000 : null;
+    try {
+      return checkedDurationMs('waitForTerminated', waitForTerminated);
+    } catch (error) {
+      report.failures.push(toVmchartError(error).message);
+      return null;
+    }
   }
 
   /** Builds an image and waits until it can be launched. {@link run} without an image then uses it. */
@@ -389,6 +419,30 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     return new Detached(microvmId, endpoint, this.#ports.region, this.#options.port ?? defaultAgentPort, agentToken);
   }
 
+  /**
+   * Removes the journal record of a life that has ended or made nothing, and what is left of its secrets. Until then
+   * the record stays, as a proof that the VM is gone.
+   *
+   * @throws VmchartError `Precondition` (`reason: 'not-ended'`) before the end was seen; what the stores throw
+   */
+  async forget(): Promise<void> {
+    this.#refuseDetached('forget');
+    await this.#forgetting;
+    await forgetLife(this.#ports, this.context);
+  }
+
+  /** Nothing opens an ended VM any more, so that what would is removed. */
+  #forgetSecrets(): void {
+    this.#forgetting = forgetSecrets(this.#ports.secrets, this.context).then(
+      () => null,
+      (cause: unknown) => {
+        const message = `the secrets of ${this.id}, whose VM has ended, could not be removed: ${toVmchartError(cause).message}`;
+        this.#ports.warn?.(message);
+        return new VmchartError('Precondition', message, { reason: 'secrets-left', cause });
+      },
+    );
+  }
+
   #refuseDetached(what: string): void {
     if (this.#detached) throw detachedError(what);
   }
@@ -398,10 +452,13 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   /** @internal Called for every snapshot of the machine. */
   follow(snapshot: SandboxSnapshot): void {
     this.#abandonment.microvmId = snapshot.context.microvmId;
+    this.#abandonment.substate = substateOf(snapshot);
+    this.#abandonment.clientToken = snapshot.context.launch?.clientToken ?? null;
     this.#abandonment.lifecycle = snapshot.context.lifecycle;
     const change = this.tellChange(snapshot);
     if (change !== null) this.#inside.heed(change.to);
     if (change !== null && !isLive(change.to)) this.#inside.close();
+    if (change?.to === 'TERMINATED') this.#forgetSecrets();
   }
 
   /** @internal STATE-8: the proxy token of before the suspend is not used again. */
@@ -412,8 +469,20 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
   /** Ends the VM, so that `await using` leaves nothing behind. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#launching.stop();
-    if (!this.#detached && this.isLive && this.context.launch !== null) await this.terminate();
+    const accepted = this.substate === 'TERMINATING.accepted' || this.substate === 'TERMINATING.watching';
+    const ended = accepted || this.isTerminal;
+    // One that is under way is waited for, and one that failed is tried once more: stopping the machine would end both.
+    if (!this.#detached && !ended && this.context.launch !== null) this.#tellOfWhatIsLeft(await this.terminate());
     this.actor.stop();
+  }
+
+  /** Warns of a VM that could not be ended where nobody gets the report. */
+  #tellOfWhatIsLeft({ undeleted, failures }: TeardownReport): void {
+    if (undeleted.length === 0) return;
+    this.#abandonment.warn(
+      `${undeleted.join(', ')} may live on, and bills until its maximumDurationInSeconds: ${failures.join('; ')}`,
+    );
+    this.#abandonment.released = true;
   }
 
   /** What a dropped handle would warn of now, or `null`. */
@@ -451,5 +520,5 @@ function freshId(): string {
 }
 
 function timeoutOf({ timeoutMs }: WaitOptions): { timeoutMs?: number } {
-  return timeoutMs === undefined ? {} : { timeoutMs };
+  return timeoutMs === undefined ? {} : { timeoutMs: checkedDurationMs('timeoutMs', timeoutMs) };
 }
