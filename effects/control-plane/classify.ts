@@ -5,6 +5,7 @@
 import type { ErrorKind } from '../../machines/index.ts';
 import { VmchartError } from '../errors.ts';
 import type { HttpResponse } from '../ports.ts';
+import { redact } from '../quoted.ts';
 
 /** What a refusal says, before it is judged. */
 interface Refusal {
@@ -199,11 +200,6 @@ export function classifyRefusal(response: HttpResponse, context: RefusalContext)
     microvmId: context.microvmId ?? null,
     suggestions: verdict.suggestions ?? [],
   });
-}
-
-/** Takes known secrets out of a text that came from outside. */
-export function redact(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '[redacted]')), text);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { WireKind } from '../../machines/index.ts';
 import type { ErrorDetails } from '../errors.ts';
 import type { HttpResponse } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
+import { quoted, redact } from '../quoted.ts';
 
 const wireKindOfStatus: Readonly<Record<number, WireKind>> = {
   400: 'ProtocolError',
@@ -22,7 +23,7 @@ const adviceOn: Readonly<Record<string, string>> = {
 };
 
 /** How much of an error's body goes into its message, in bytes. */
-const quotedBytes = 512;
+export const quotedBytes = 512;
 
 /** Whether the status is a success. */
 export function isSuccess(status: number): boolean {
@@ -33,12 +34,21 @@ export function isSuccess(status: number): boolean {
  * Makes the typed error of a status that is no success.
  *
  * Its `reason` is the daemon's slug, such as `unknown_exec` or `already_acked`, where the body has one.
+ *
+ * @param secrets What must not stand in the error, should the far end echo the request.
  */
-export function statusError(method: string, path: string, response: HttpResponse): VmchartError {
+export function statusError(
+  method: string,
+  path: string,
+  response: HttpResponse,
+  secrets: readonly string[],
+): VmchartError {
   const { status } = response;
-  const quoted = Buffer.from(response.body.subarray(0, quotedBytes)).toString('utf8').trim();
-  const message = `${method} ${path} answered ${status}${quoted === '' ? '' : `: ${quoted}`}`;
-  const reason = slugOf(response) ?? foreignReason(response);
+  const start = Buffer.from(response.body.subarray(0, quotedBytes)).toString('utf8').trim();
+  const said = quoted(start, secrets, quotedBytes);
+  const message = `${method} ${path} answered ${status}${said === '' ? '' : `: ${said}`}`;
+  const slug = slugOf(response);
+  const reason = slug !== null && redact(slug, secrets) === slug ? slug : foreignReason(response);
   const advice = adviceOn[reason ?? ''];
   const details: ErrorDetails = { status, reason, ...(advice === undefined ? {} : { suggestions: [advice] }) };
   const wireKind = wireKindOfStatus[status] ?? (status >= 500 ? 'ServerError' : undefined);
@@ -48,7 +58,9 @@ export function statusError(method: string, path: string, response: HttpResponse
 }
 
 /** Makes the error of a success whose body nobody here can read. */
-export function unreadableBody(method: string, path: string, cause: unknown): VmchartError {
+export function unreadableBody(method: string, path: string, error: unknown): VmchartError {
+  // What a parser says quotes the body, in pieces from which no secret could be cut.
+  const cause = error instanceof SyntaxError ? new SyntaxError('it is not JSON') : error;
   const why = cause instanceof Error ? cause.message : String(cause);
   return new VmchartError(
     { wireKind: 'ProtocolError' },

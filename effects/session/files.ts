@@ -1,6 +1,7 @@
 /** Single files and archives of the VM (`client-behaviour.md` 4.13). */
 import type { HttpBody, HttpStream } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
+import { quoted } from '../quoted.ts';
 import { watchedUpload } from './stalled-upload.ts';
 import type { Transport } from './transport.ts';
 
@@ -176,7 +177,8 @@ async function open(
   const got = stream.headers['content-type'];
   if (got !== undefined && !got.startsWith(contentType)) {
     stream.close();
-    throw new VmchartError('Protocol', `GET ${path} answered ${got} where ${contentType} was expected.`, {
+    const said = quoted(got, transport.secrets());
+    throw new VmchartError('Protocol', `GET ${path} answered ${said} where ${contentType} was expected.`, {
       reason: 'unexpected-response',
       status: stream.status,
     });

@@ -31,6 +31,9 @@ export interface ProxyAuthOptions {
   readonly refreshAfterMs?: number;
 }
 
+/** So many tokens are remembered as secrets: more than can be valid at one time. */
+const rememberedSecrets = 32;
+
 interface Waiter {
   readonly resolve: (headers: Readonly<Record<string, string>>) => void;
   readonly reject: (error: Error) => void;
@@ -46,6 +49,7 @@ export class ProxyAuth {
   /** The secrets, by the number of their mint. */
   readonly #minted = new Map<number, Readonly<Record<string, string>>>();
   readonly #failures = new Map<number, VmchartError>();
+  readonly #secrets = new Set<string>();
   #lastId = 0;
 
   /** @throws VmchartError `InvalidArg` when the refresh age is not below the service's ceiling. */
@@ -76,6 +80,11 @@ export class ProxyAuth {
   /** How many mints succeeded: the only trace that a refresh leaves. */
   get mintCount(): number {
     return this.#actor.getSnapshot().context.mintCount;
+  }
+
+  /** The tokens of the last mints, dropped ones too: what must not stand in a message. */
+  get secrets(): string[] {
+    return [...this.#secrets];
   }
 
   /** Whether a fresh token is held that covers the session's own port. */
@@ -155,11 +164,20 @@ export class ProxyAuth {
         );
       }
       this.#minted.set(op, answer);
+      this.#remember(answer);
       return { op, askedAt, at: this.#clock.now(), ok: true };
     } catch (error) {
       const failure = mintFailure(error, ports);
       this.#failures.set(op, failure);
       return { op, at: this.#clock.now(), ok: false, error: failure.toRecord() };
+    }
+  }
+
+  #remember(headers: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(headers)) if (name !== proxyPortHeader) this.#secrets.add(value);
+    for (const oldest of this.#secrets) {
+      if (this.#secrets.size <= rememberedSecrets) break;
+      this.#secrets.delete(oldest);
     }
   }
 

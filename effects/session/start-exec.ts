@@ -41,7 +41,9 @@ export async function startExec(
 /** An older daemon ignores the flag in silence, so the header must promise it first. The body is not read. */
 async function refuseUnlessPoweroffKnown(transport: Transport, signal: AbortSignal | undefined): Promise<void> {
   const response = await transport.request({ ...healthRequest, signal });
-  if (!isSuccess(response.status)) throw statusError(healthRequest.method, healthRequest.path, response);
+  if (!isSuccess(response.status)) {
+    throw statusError(healthRequest.method, healthRequest.path, response, transport.secrets());
+  }
   if (response.headers[poweroffHeader] !== '1') {
     throw new VmchartError(
       'InvalidArg',

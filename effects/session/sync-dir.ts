@@ -6,6 +6,7 @@
  * removed inside the directory, and by names that no command can take for anything else (FC-103).
  */
 import { VmchartError } from '../errors.ts';
+import { quoted } from '../quoted.ts';
 import type { Command } from './exec-command.ts';
 import { downloadFile, uploadFile, uploadTar } from './files.ts';
 import type { ArchiveOptions } from './files.ts';
@@ -55,7 +56,7 @@ export async function syncDir(
   if (changed.size > 0 || before.size === 0) {
     await uploadTar(transport, remoteDir, () => local.pack((path) => changed.has(path)), options);
   }
-  await removeAll(run, remoteDir, vanished, options.signal);
+  await removeAll(transport, run, remoteDir, vanished, options.signal);
   await uploadFile(transport, manifestPath, JSON.stringify(Object.fromEntries(now)), { signal: options.signal });
   return {
     uploaded: [...changed],
@@ -102,6 +103,7 @@ function isPlainRelativePath(path: string): boolean {
 }
 
 async function removeAll(
+  transport: Transport,
   run: RunCommand,
   remoteDir: string,
   paths: readonly string[],
@@ -114,7 +116,8 @@ async function removeAll(
     const command = ['rm', '-f', '--', ...paths.slice(from, to)];
     const result = await run(command, { cwd: remoteDir, user: 0, signal });
     if (!result.succeeded) {
-      throw new VmchartError('Platform', `What vanished could not be removed in the VM: ${result.stderr.trim()}`, {
+      const said = quoted(result.stderr.trim(), transport.secrets());
+      throw new VmchartError('Platform', `What vanished could not be removed in the VM: ${said}`, {
         reason: 'sync',
       });
     }

@@ -1,7 +1,7 @@
 /** One request to the daemon: its headers, its deadline, its bounded retries (`client-behaviour.md` 4.2, 4.3). */
 import type { Clock, Http, HttpBody, HttpRequest, HttpResponse, HttpStream } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
-import { isSuccess, statusError, unreadableBody } from './daemon-status.ts';
+import { isSuccess, quotedBytes, statusError, unreadableBody } from './daemon-status.ts';
 import { bounded } from './deadline.ts';
 import { guardedStream, truncatedBody } from './guarded-stream.ts';
 import type { ProxyAuth } from './proxy-auth.ts';
@@ -83,6 +83,12 @@ export class Transport {
     return this.#agentToken;
   }
 
+  /** What must not stand in a message: the agent token, the proxy tokens, and a bearer of a request's own. */
+  secrets(bearer?: Bearer): string[] {
+    const own = typeof bearer === 'object' ? [bearer.token] : [];
+    return [this.#agentToken, ...own, ...(this.proxyAuth?.secrets ?? [])];
+  }
+
   get endpoint(): string {
     return this.#endpoint;
   }
@@ -145,8 +151,8 @@ export class Transport {
   /** Sends a request. @throws the typed error of a status that is no success. */
   async send(request: DaemonRequest): Promise<HttpResponse> {
     const response = await this.request(request);
-    if (!isSuccess(response.status)) throw statusError(request.method, request.path, response);
-    return response;
+    if (isSuccess(response.status)) return response;
+    throw statusError(request.method, request.path, response, this.secrets(request.bearer));
   }
 
   /** Sends a request and decodes its JSON answer. @throws `ProtocolError` when it cannot be read. */
@@ -164,18 +170,22 @@ export class Transport {
 
   /**
    * Opens a streamed answer. The head has the request's deadline; the body has none, but silence longer
-   * than `idleTimeoutMs` ends it. @throws the typed error of a status that is no success, before any byte.
+   * than `idleTimeoutMs` ends it. @throws the typed error of a status that is no success, before any byte. The body
+   * of an error is waited for within what is left of the deadline; later the error is told by its status alone.
    */
   async openStream(request: DaemonRequest, idleTimeoutMs: number): Promise<HttpStream> {
     return await this.#retrying(request, async (fresh) => {
+      const startedAt = this.clock.now();
       const stream = await this.exchange(
         request,
         async (signal) => await this.headers(request.bearer, request.headers, signal),
         async (http, wire) => await http.openStream(fresh ? { ...wire, freshConnection: true } : wire),
       );
       if (!isSuccess(stream.status)) {
-        const body = await firstBytes(stream);
-        throw statusError(request.method, request.path, { ...stream, body });
+        const leftMs = (this.#limitMs(request) ?? Number.POSITIVE_INFINITY) - (this.clock.now() - startedAt);
+        const body = await this.#errorBody(stream, Math.max(0, Math.min(leftMs, idleTimeoutMs)), request.signal);
+        const { status, headers } = stream;
+        throw statusError(request.method, request.path, { status, headers, body }, this.secrets(request.bearer));
       }
       return guardedStream(stream, {
         clock: this.clock,
@@ -184,6 +194,31 @@ export class Transport {
         signals: [request.signal, this.closed],
       });
     });
+  }
+
+  /** Reads as much of an error's body as its message needs, and no longer than the limit, however slowly it comes. */
+  async #errorBody(stream: HttpStream, limitMs: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const pieces: Uint8Array[] = [];
+    try {
+      await bounded(
+        { clock: this.clock, limitMs, signals: [signal, this.closed], expired: () => new Error('late') },
+        async () => {
+          let length = 0;
+          for await (const piece of stream.body) {
+            pieces.push(piece);
+            length += piece.length;
+            if (length >= quotedBytes) break;
+          }
+        },
+      );
+    } catch {
+      // The status has been read: what else the body would have said does not change the class.
+      signal?.throwIfAborted();
+      this.closed.throwIfAborted();
+    } finally {
+      stream.close();
+    }
+    return Buffer.concat(pieces);
   }
 
   /** Asks the control plane, where there is one to ask, whether the VM is gone: then the error that says so. */
@@ -343,22 +378,4 @@ function declaredLength(headers: Readonly<Record<string, string>>): number | nul
   if (headers['content-encoding'] !== undefined) return null;
   const declared = Number(headers['content-length'] ?? NaN);
   return Number.isSafeInteger(declared) && declared >= 0 ? declared : null;
-}
-
-/** Reads as much of an error's body as its message quotes. */
-async function firstBytes(stream: HttpStream): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const piece of stream.body) {
-      pieces.push(piece);
-      length += piece.length;
-      if (length >= 512) break;
-    }
-  } catch {
-    // The status has been read: what else the body would have said does not change the class.
-  } finally {
-    stream.close();
-  }
-  return Buffer.concat(pieces);
 }

@@ -7,6 +7,7 @@
  * public, so this is a step of its own that happens only when asked for.
  */
 import { VmchartError } from '../errors.ts';
+import { quoted } from '../quoted.ts';
 import { readHealth } from './health.ts';
 import type { Schedule } from '../schedule.ts';
 import { runToCompletion } from './run-to-completion.ts';
@@ -79,7 +80,8 @@ export class UploadOwner {
     const options = { ...who, deadlineMs: helperDeadlineMs, signal };
     const result = await runToCompletion(this.#transport, command, options, this.#poll);
     if (result.succeeded) return result.stdout;
-    throw failure(`${result.stderr.trim() || `exit ${result.posixExitCode}`}`);
+    const said = quoted(result.stderr.trim(), this.#transport.secrets());
+    throw failure(said === '' ? `exit ${result.posixExitCode}` : said);
   }
 }
 

@@ -1,0 +1,186 @@
+import { inspect } from 'node:util';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { Clock, Http, TokenMinter } from 'vmchart/effects';
+import { Session } from 'vmchart/effects';
+import { localFiles, manualClock } from 'vmchart/adapters';
+import { quoted } from '../../effects/quoted.ts';
+import { CountingMinter, DaemonRecorder, execBody, rejection, testSession } from './daemon-recorder.ts';
+
+const never = () => new Promise<never>(() => undefined);
+
+/** Answers a stream with a status and then, as often as it likes, a byte; the body never ends. */
+function endlessAnswer(status: number, nextByte: () => Promise<void>): Http & { opened: number; closed: number } {
+  const http = {
+    opened: 0,
+    closed: 0,
+    send: () => Promise.reject(new Error('a stream is expected')),
+    async openStream() {
+      http.opened += 1;
+      const body = (async function* () {
+        for (;;) {
+          await nextByte();
+          yield Buffer.from('x');
+        }
+      })();
+      return { status, headers: {}, body, close: () => void (http.closed += 1) };
+    },
+  };
+  return http;
+}
+
+function sessionOver(http: Http, clock: Clock): Session {
+  return Session.direct({
+    endpoint: 'http://x',
+    agentToken: 'agent-token-abcdef',
+    http,
+    clock,
+    timeoutMs: 5_000,
+    retries: 0,
+    localFiles: localFiles(),
+  });
+}
+
+type Work = (session: Session, options: { signal?: AbortSignal; target: string }) => Promise<unknown>;
+
+const works: [string, Work][] = [
+  ['downloadFile', async (session, { signal }) => await session.downloadFile('/x', { signal })],
+  ['downloadDir', async (session, { signal, target }) => await session.downloadDir('/x', target, { signal })],
+  [
+    'a stream of an exec',
+    async (session, { signal }) => {
+      const handle = session.exec('e1');
+      await handle.follow(() => undefined, { signal, reconnect: false });
+    },
+  ],
+];
+
+describe('an error whose body never comes', () => {
+  describe.each(works)('%s', (_what, work) => {
+    test.each([
+      ['never a byte', () => never],
+      ['a byte a second', (clock: Clock) => async () => await clock.sleep(1_000)],
+    ])('C1 ends at the deadline and is told by its status alone: %s', async (_how, bytes) => {
+      const clock = manualClock();
+      const http = endlessAnswer(404, bytes(clock));
+      const scratch = await mkdtemp(join(tmpdir(), 'vmchart-hostile-'));
+      try {
+        const outcome = rejection(work(sessionOver(http, clock), { target: join(scratch, 'target') }));
+        for (let second = 0; second < 5; second += 1) await clock.advance(1_000);
+        expect(await outcome).toMatchObject({ wireKind: 'NotFound', status: 404 });
+        expect([http.opened, http.closed]).toEqual([1, 1]);
+        expect(await readdir(scratch)).toEqual([]);
+      } finally {
+        await rm(scratch, { recursive: true, force: true });
+      }
+    });
+
+    test('C1 ends at the abort, with its reason', async () => {
+      const http = endlessAnswer(500, never);
+      const abort = new AbortController();
+      const outcome = rejection(
+        work(sessionOver(http, manualClock()), { signal: abort.signal, target: join(tmpdir(), 'vmchart-nothing') }),
+      );
+      while (http.opened === 0) await new Promise(setImmediate);
+      abort.abort(new Error('enough'));
+      expect((await outcome).message).toBe('enough');
+      expect(http.closed).toBe(1);
+    });
+  });
+
+  test('C1 without a deadline the silence that ends a body ends it', async () => {
+    const clock = manualClock();
+    const http = endlessAnswer(404, never);
+    const { transport } = sessionOver(http, clock);
+    const outcome = rejection(transport.openStream({ method: 'GET', path: '/x', timeoutMs: null }, 2_000));
+    await clock.advance(2_000);
+    expect(await outcome).toMatchObject({ status: 404 });
+  });
+});
+
+const agentToken = 'agent-token-0123456789abcdef';
+
+/** Answers every request with what it was sent, as a far end that echoes does. */
+function echo(status: number, spell: (text: string) => string = (text) => text): Http {
+  const answer = (headers: Readonly<Record<string, string>>) => spell(JSON.stringify(headers));
+  return {
+    send: async ({ headers }) => ({ status, headers: {}, body: Buffer.from(answer(headers)) }),
+    openStream: async ({ headers }) => ({
+      status,
+      headers: {},
+      close: () => undefined,
+      body: (async function* () {
+        for (const sign of answer(headers)) yield Buffer.from(sign);
+      })(),
+    }),
+  };
+}
+
+/** Mints tokens that look like secrets and can be found again. */
+const minter: TokenMinter = {
+  mintForPorts: async () => ({ 'X-aws-proxy-auth': 'proxy-token-fedcba9876543210' }),
+};
+
+function everythingOf(error: Error): string {
+  return [error.message, JSON.stringify(error), inspect(error, { depth: 9, showHidden: true })].join('\n');
+}
+
+describe('what a message quotes of the far end', () => {
+  const shapes: [string, (text: string) => string][] = [
+    ['whole', (text) => text],
+    ['after much else', (text) => 'x'.repeat(150) + text],
+    ['cut in the middle', (text) => text.slice(0, text.indexOf('Bearer ') + 20)],
+    ['at the end of what is quoted', (text) => 'x'.repeat(495 - text.indexOf('Bearer ')) + text],
+    ['as the slug of an error', () => JSON.stringify({ error: agentToken })],
+    ['alone', () => agentToken],
+  ];
+  test.each(shapes)('D1 secrets that are echoed do not stand in errors: %s', async (_what, spell) => {
+    for (const status of [200, 400, 403, 500]) {
+      const { session } = testSession(echo(status, spell), { agentToken, minter });
+      const errors = [await rejection(session.exec('e1').poll())];
+      if (status !== 200) errors.push(await rejection(session.downloadFile('/x')));
+      for (const error of errors) {
+        expect(everythingOf(error)).not.toMatch(/agent-token|proxy-token/);
+        if (status !== 200) expect(error.status).toBe(status);
+      }
+    }
+  });
+
+  test('D1 a token that was dropped is still a secret', async () => {
+    const http = new DaemonRecorder(
+      { body: execBody('running') },
+      { body: execBody('running') },
+      { status: 400, body: 'jwe-0 and jwe-1 and agent-token-abcdef' },
+    );
+    const { session } = testSession(http, { minter: new CountingMinter() });
+    await session.exec('e1').poll();
+    session.transport.rebind('https://vm.example');
+    await session.exec('e1').poll();
+    const error = await rejection(session.exec('e1').poll());
+    expect(error.message).toContain('[redacted] and [redacted] and [redacted]');
+  });
+
+  test('D1 a header of the far end is quoted with the same care', async () => {
+    const type = `text/${agentToken}\u001b[31m`;
+    const http = new DaemonRecorder({ chunks: [], headers: { 'content-type': type } });
+    const error = await rejection(testSession(http, { agentToken }).session.downloadFile('/x'));
+    expect(error.message).toContain('answered text/[redacted]\\u{1b}[31m where');
+  });
+
+  test('D1 what is quoted is short and on one line', async () => {
+    const http = new DaemonRecorder({ status: 400, body: `a\n\u001b[2J\u202e\u0000${'z'.repeat(100_000)}` });
+    const { message } = await rejection(testSession(http).session.exec('e1').poll());
+    expect(message).toContain('a\\n\\u{1b}[2J\\u{202e}\\u{0}zzz');
+    expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(message.length).toBeLessThan(600);
+  });
+
+  test('D1 one secret that begins another leaves nothing of it, and no character is cut in two', () => {
+    expect(quoted('x token-1-long x', ['token-1', 'token-1-long'])).toBe('x [redacted] x');
+    expect(quoted('x toke', ['token-1'])).toBe('x [redacted]');
+    expect(quoted('🚀🚀🚀', [], 2)).toBe('🚀🚀…');
+    expect(quoted('plain', [])).toBe('plain');
+  });
+});
