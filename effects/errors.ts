@@ -41,7 +41,7 @@ export function codeOf(kind: ErrorKind): string {
   return codes[kind];
 }
 
-/** All thirteen codes, in the order of the table. */
+/** The codes of the library, in the order of `client-behaviour.md` 1.2. The command line has four more (docs/errors.md). */
 export function errorCodes(): string[] {
   return errorKinds.map(codeOf);
 }
@@ -162,12 +162,24 @@ export function toVmchartError(error: unknown, kind: ErrorKind = 'Unexpected'): 
   return new VmchartError(kind, message, { cause: error });
 }
 
+/** What to do about a refusal of the lifecycle machine, by requirement or reason. */
+const adviceOnRefusal: Readonly<Record<string, readonly string[]>> = {
+  'no-vm': ['Launch one first: await sandbox.run({ imageIdentifier }).'],
+  'untimed-event': ['Make events with sandboxEvents(…), which reads the clock for them.'],
+  'STATE-3': ['Launch another VM with another handle: new Sandbox(ports).'],
+  'STATE-5': ['Resume a suspended VM first: await sandbox.resume(). One that has ended is replaced by a new Sandbox.'],
+  'STATE-7': ['sandbox.lifecycle says where the VM is; a running one needs no resume.'],
+  'STATE-11': ['Launch another VM: new Sandbox(ports).'],
+  'STATE-12': ['Launch another VM with a new Sandbox, and ask for a longer suspendedSec.'],
+};
+
 /** Makes an error of ours from a record that a machine carried. */
 export function fromRecord(record: ErrorRecord): VmchartError {
   const details: ErrorDetails = {
     reason: record.reason,
     requirement: record.requirement,
     status: record.status,
+    suggestions: adviceOnRefusal[record.requirement ?? record.reason ?? ''] ?? [],
   };
   return record.wireKind === null
     ? new VmchartError(record.kind, record.message, details)

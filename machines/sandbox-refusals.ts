@@ -13,14 +13,18 @@ export function refusal(reason: RefusalReason, context: SandboxContext, event: A
   const command = event.type;
   switch (reason) {
     case 'no-vm':
-      return machineError('Precondition', `${command} needs a VM, and this sandbox has launched none`, { reason });
+      return machineError(
+        'Precondition',
+        `${command} needs a VM, and this sandbox has launched none. Nothing was sent`,
+        { reason },
+      );
     case 'untimed-event':
       return machineError('InvalidArg', `${command} carries no \`at\`: the machine reads no clock`, { reason });
     case 'STATE-3':
       return machineError(
         'InvalidArg',
-        `STATE-3: this sandbox already launched (lifecycle ${context.lifecycle}, ${context.bootstrapCount} bootstrap(s)); ` +
-          `the agent token is installed at most once per VM lifetime, so a second VM needs a second Sandbox`,
+        `STATE-3: this sandbox has had its launch (${vm} is ${context.lifecycle}; agent token delivered: ${context.bootstrapCount}). ` +
+          `A VM takes its agent token once in its life, so a second VM needs a second Sandbox. Nothing was sent`,
         { requirement: reason },
       );
     case 'STATE-5':
@@ -29,12 +33,14 @@ export function refusal(reason: RefusalReason, context: SandboxContext, event: A
         `STATE-5: a suspend is issued only from RUNNING; ${vm} is ${context.lifecycle}. Nothing was sent`,
         { requirement: reason },
       );
-    case 'STATE-11':
+    case 'STATE-11': {
+      const ending = context.lifecycle === 'TERMINATED' ? 'has ended' : 'was asked to terminate';
       return machineError(
         'InvalidArg',
-        `STATE-11: ${vm} was asked to terminate or has ended (${context.lifecycle}) and never runs again. Nothing was sent`,
+        `STATE-11: ${vm} ${ending} (its state is ${context.lifecycle}) and never runs again. Nothing was sent`,
         { requirement: reason },
       );
+    }
     case 'STATE-12': {
       const suspended = suspendedFor(context, timeOf(context, event));
       const elapsed = seconds(suspended?.elapsedMs ?? 0);

@@ -1,5 +1,6 @@
 /** Faults on request: what a network, a gateway or a busy service does to a call. */
 import type { RecordedOperation } from './recorder.ts';
+import { recordedOperations } from './recorder.ts';
 
 /** What goes wrong. */
 export type FaultKind =
@@ -84,13 +85,13 @@ export interface Faults {
   /**
    * Adds a fault behind those already there; the returned function takes it back.
    *
-   * @throws TypeError for a kind or a number that means nothing
+   * @throws TypeError for a kind, an operation or a number that means nothing
    */
   add(fault: Fault): () => void;
   /**
    * Adds faults by chance, until `clear`.
    *
-   * @throws TypeError for a rate that is no share, or kinds that nobody knows
+   * @throws TypeError for a rate that is no share, or kinds or operations that nobody knows
    */
   random(faults: RandomFaults): void;
   /** Removes everything. */
@@ -120,8 +121,15 @@ const isWhole = (value: number | undefined, least: number) =>
   value === undefined || (Number.isSafeInteger(value) && value >= least);
 
 /** Refuses what would hit nothing, or something else than was meant. */
-function checkFault({ kind, times, after, delayMs, retryAfterSec }: Fault): void {
+const isOperation = (name: unknown): name is RecordedOperation =>
+  (recordedOperations as readonly unknown[]).includes(name);
+const operationsText = `one of ${recordedOperations.join(', ')}`;
+
+function checkFault({ kind, operation, times, after, delayMs, retryAfterSec }: Fault): void {
   if (!faultKinds.includes(kind)) throw new TypeError(`A fault's kind is one of ${faultKinds.join(', ')}.`);
+  if (operation !== '*' && !isOperation(operation)) {
+    throw new TypeError(`A fault's operation is *, or ${operationsText}.`);
+  }
   if (times !== Infinity && !isWhole(times, 1)) throw new TypeError('A fault hits 1 request, or more, or Infinity.');
   if (!isWhole(after, 0)) throw new TypeError('A fault lets 0 requests pass first, or more.');
   if (delayMs !== undefined && !(delayMs >= 0 && delayMs < Infinity)) {
@@ -130,12 +138,13 @@ function checkFault({ kind, times, after, delayMs, retryAfterSec }: Fault): void
   if (!isWhole(retryAfterSec, 0)) throw new TypeError('Retry-After is a whole number of seconds.');
 }
 
-function checkRandom({ seed, rate, kinds = faultKinds }: RandomFaults): void {
+function checkRandom({ seed, rate, kinds = faultKinds, operations = [] }: RandomFaults): void {
   if (!Number.isFinite(seed)) throw new TypeError('The seed of faults is a number.');
   if (!(rate >= 0 && rate <= 1)) throw new TypeError('The rate of faults is a share between 0 and 1.');
   if (kinds.length === 0 || kinds.some((kind) => !faultKinds.includes(kind))) {
     throw new TypeError(`Faults by chance are some of ${faultKinds.join(', ')}.`);
   }
+  if (!operations.every(isOperation)) throw new TypeError(`Each operation of faults by chance is ${operationsText}.`);
 }
 
 /** An empty set of faults. */

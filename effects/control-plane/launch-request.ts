@@ -116,8 +116,12 @@ export function assembleLaunch(
   if (image === undefined) {
     throw new VmchartError(
       'Precondition',
-      'No image to launch: name one with imageIdentifier, or call build_image first (buildImage).',
-      { reason: 'no-image' },
+      // The name of the step, `build_image first`, is fixed (`client-behaviour.md` 2.6).
+      'No image to launch: the request names none, and this sandbox has built none (build_image first).',
+      {
+        reason: 'no-image',
+        suggestions: ['Name one with imageIdentifier, or build one: await sandbox.buildImage(…).'],
+      },
     );
   }
   if (options.keptClientToken === true && options.mintedAgentToken === true) {

@@ -148,6 +148,8 @@ describe('faults on request', () => {
     const fault = { kind: 'internal', operation: '*' } as const;
     for (const wrong of [
       { kind: 'nonsense' as FaultKind },
+      { operation: 'Nope' as 'RunMicrovm' },
+      { operation: undefined as unknown as 'RunMicrovm' },
       { times: 0 },
       { times: 1.5 },
       { times: Number.NaN },
@@ -158,7 +160,13 @@ describe('faults on request', () => {
     ]) {
       expect(() => faults.add({ ...fault, ...wrong })).toThrow(TypeError);
     }
-    for (const wrong of [{ rate: 1.1 }, { rate: Number.NaN }, { seed: Number.NaN }, { kinds: [] }]) {
+    for (const wrong of [
+      { rate: 1.1 },
+      { rate: Number.NaN },
+      { seed: Number.NaN },
+      { kinds: [] },
+      { operations: ['Nope' as 'RunMicrovm'] },
+    ]) {
       expect(() => faults.random({ seed: 1, rate: 0.5, ...wrong })).toThrow(TypeError);
     }
     expect(faults.pending).toEqual([]);
