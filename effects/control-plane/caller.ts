@@ -1,4 +1,5 @@
 /** One operation on the wire: sign, send, classify, send again. What an operation means is decided above. */
+import { checkedCount, checkedDurationMs } from '../durations.ts';
 import { VmchartError, toVmchartError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, Ports } from '../ports.ts';
 import { classifyRefusal } from './classify.ts';
@@ -55,6 +56,8 @@ export class Caller {
   async send(call: Call, options: CallOptions = {}): Promise<HttpResponse> {
     const { clock, entropy } = this.#ports;
     const { signal, maxRetries } = options;
+    if (maxRetries !== undefined) checkedCount('maxRetries', maxRetries);
+    if (options.timeoutMs !== undefined) checkedDurationMs('timeoutMs', options.timeoutMs);
     signal?.throwIfAborted();
     return withRetries(() => observed(call, clock, () => this.#sendOnce(call, options)), {
       clock,

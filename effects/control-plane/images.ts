@@ -1,5 +1,6 @@
 /** What a person does with images beyond single operations: find, wait, understand, delete. */
 import type { MicrovmImage } from './wire.ts';
+import { checkedDurationMs, checkedCount } from '../durations.ts';
 import { VmchartError, toVmchartError } from '../errors.ts';
 import type { CallOptions } from './caller.ts';
 import { isGone } from './classify.ts';
@@ -55,7 +56,7 @@ export interface DeleteImageOptions extends CallOptions {
 }
 
 /**
- * Deletes an image with all its versions. Never throws: an image that is still settling is tried again.
+ * Deletes an image with all its versions. Throws for a number that makes no sense, and else never: an image that is still settling is tried again.
  *
  * @returns whether the image is deleted or being deleted
  */
@@ -64,7 +65,9 @@ export async function deleteImageFully(
   identifier: string,
   options: DeleteImageOptions = {},
 ): Promise<boolean> {
-  const { attempts = 20, backoffMs = 15_000, onFailure, ...call } = options;
+  const { attempts: _attempts, backoffMs: _backoffMs, onFailure, ...call } = options;
+  const attempts = checkedCount('attempts', options.attempts ?? 20);
+  const backoffMs = checkedDurationMs('backoffMs', options.backoffMs ?? 15_000);
   try {
     checkLabel('imageIdentifier', identifier);
     for (let attempt = 1; ; attempt += 1) {

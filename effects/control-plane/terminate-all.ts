@@ -1,4 +1,5 @@
 /** Ending many VMs without tripping over the service's rate limit (FC-046). */
+import { checkedCount, checkedDurationMs, checkedPositive } from '../durations.ts';
 import type { VmchartError } from '../errors.ts';
 import { toVmchartError } from '../errors.ts';
 import type { ControlPlane } from './control-plane.ts';
@@ -35,14 +36,18 @@ const mostInFlight = 32;
 
 /**
  * Terminates every VM of a list. Sends are spaced evenly, throttled ones come again until they are through, and
- * what is left unconfirmed is named. Never throws but for an abort.
+ * what is left unconfirmed is named. Never throws but for an abort, and for a number that makes no
+ * sense, before anything is sent.
  */
 export async function terminateAll(
   plane: ControlPlane,
   microvmIds: Iterable<string>,
   options: TerminateAllOptions = {},
 ): Promise<TerminateAllReport> {
-  const { perSecond = 8, attempts = 6, timeoutMs = 600_000, signal } = options;
+  const { signal } = options;
+  const perSecond = checkedPositive('perSecond', options.perSecond ?? 8);
+  const attempts = checkedCount('attempts', options.attempts ?? 6);
+  const timeoutMs = checkedDurationMs('timeoutMs', options.timeoutMs ?? 600_000);
   const { clock, entropy } = plane.ports;
   const spacingMs = 1_000 / perSecond;
   const deadlineMs = clock.now() + timeoutMs;

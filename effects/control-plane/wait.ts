@@ -1,6 +1,7 @@
 /** Waiting for a state: one algorithm for VMs and images (`client-behaviour.md` 3.3; FC-118, FC-119). */
 import type { VmState } from '../../machines/index.ts';
 import { parseVmState } from '../../machines/records.ts';
+import { checkedDurationMs } from '../durations.ts';
 import { VmchartError } from '../errors.ts';
 import type { Clock, Entropy } from '../ports.ts';
 import type { CallOptions } from './caller.ts';
@@ -98,8 +99,9 @@ function isUnreadable(error: VmchartError): boolean {
  *   `unreachable-state` when the wanted state cannot come any more, or a read's own error
  */
 export async function waitForState<T>(wait: StateWait<T>): Promise<T> {
-  const { clock, wanted, failOn = [], timeoutMs, schedule = adaptiveSchedule, signal } = wait;
+  const { clock, wanted, failOn = [], schedule = adaptiveSchedule, signal } = wait;
   const stateOf = wait.stateOf ?? ((reading: T) => (reading as { readonly state: string }).state);
+  const timeoutMs = checkedDurationMs('timeoutMs', wait.timeoutMs);
   if (wanted.length === 0) throw new VmchartError('InvalidArg', 'A wait needs a state to wait for.');
   const startedMs = clock.now();
   const progress: WaitState = { last: null, lastError: null, unreadable: 0, failures: 0, everSeen: false };

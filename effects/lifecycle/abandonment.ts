@@ -6,6 +6,10 @@ import { isLive } from './predicates.ts';
 export interface Abandonment {
   microvmId: string | null;
   lifecycle: VmState;
+  /** Where the life stands, such as `TERMINATING.unaccepted`. */
+  substate: string;
+  /** The key of the launch that was sent, whether it was answered or not. */
+  clientToken: string | null;
   /** A teardown ran, the handle was detached, or the VM was never ours to end. */
   released: boolean;
   readonly warn: (text: string) => void;
@@ -13,8 +17,16 @@ export interface Abandonment {
 
 /** The one warning about a VM that nobody holds any more, or `null` when there is nothing to warn of. */
 export function abandonmentWarning(state: Abandonment): string | null {
-  const { microvmId, lifecycle, released } = state;
-  if (released || microvmId === null || !isLive(lifecycle)) return null;
+  const { microvmId, lifecycle, released, substate, clientToken } = state;
+  if (released) return null;
+  if (microvmId === null) {
+    if (substate !== 'PENDING.launching' && substate !== 'PENDING.unresolved') return null;
+    return (
+      `a sandbox was dropped while nobody knows whether its launch ${clientToken ?? ''} made a VM. Nothing was torn ` +
+      'down: if there is one, it bills until its maximumDurationInSeconds. List what runs: aws lambda-microvms list-microvms'
+    );
+  }
+  if (!isLive(lifecycle) && substate !== 'TERMINATING.calling' && substate !== 'TERMINATING.unaccepted') return null;
   return (
     `the sandbox of MicroVM ${microvmId} was dropped while the VM is ${lifecycle}. Nothing was torn down: ` +
     `it bills until its maximumDurationInSeconds. End it: aws lambda-microvms terminate-microvm --microvm-identifier ${microvmId}`

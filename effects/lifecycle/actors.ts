@@ -25,7 +25,7 @@ export type SandboxActors = Record<CallKind, PromiseActorLogic<Outcome, EffectIn
 /**
  * The actors of the lifecycle machine over the control plane. Each writes its intent to the journal
  * before its call, so that nothing that bills is ever forgotten; a call whose intent cannot be
- * written is not made.
+ * written is not made, but for a terminate.
  *
  * @example
  * const machine = sandboxMachine.provide({ actors: controlPlaneActors(ports) });
@@ -48,6 +48,13 @@ export function journaled(ports: Ports, effect: Effect): Effect {
     try {
       await journal.write(recordOf(input.context, clock.wallNow() - clock.now()));
     } catch (cause) {
+      // The VM is on record by its id already, and ending it is what is wanted whatever becomes of the record.
+      if (input.call.kind === 'terminate') {
+        ports.warn?.(
+          `the end of ${input.call.microvmId ?? 'a MicroVM'} could not be journaled; it is ended all the same`,
+        );
+        return await effect(input, signal);
+      }
       const error = new VmchartError(
         'Unexpected',
         `${input.call.kind} was not sent: its intent could not be journaled`,

@@ -5,6 +5,7 @@ import { mintClientToken } from '../control-plane/client-token.ts';
 import type { EgressPosture } from '../control-plane/connectors.ts';
 import { assembleLaunch, effectiveLaunchEnv, launchDefaults } from '../control-plane/launch-request.ts';
 import type { LaunchRequest } from '../control-plane/launch-request.ts';
+import { checkedDurationMs } from '../durations.ts';
 import type { Ports } from '../ports.ts';
 import { mintIdentity } from './identity.ts';
 import { mintAgentToken, sealSecrets, secretRefs } from './sealed-secrets.ts';
@@ -67,13 +68,15 @@ async function checkRun(
     agentToken: givenToken,
     launchEnv: givenEnv = {},
     clientToken,
-    readyTimeoutMs: _ready,
-    daemonTimeoutMs: _daemon,
+    readyTimeoutMs = 0,
+    daemonTimeoutMs = 0,
     wait: _wait,
     tokenScope: _scope,
     idleOwner = 'platform',
     ...rest
   } = request;
+  checkedDurationMs('readyTimeoutMs', readyTimeoutMs);
+  checkedDurationMs('daemonTimeoutMs', daemonTimeoutMs);
   const hostOwned = { maxIdleSec: rest.maxDurationSec ?? launchDefaults.maxDurationSec, autoResume: false };
   const options: LaunchRequest = {
     ...(builtImage === null ? {} : { imageIdentifier: builtImage }),

@@ -3,6 +3,7 @@ import type { MicrovmDescription, Report, SandboxEvents, SandboxSnapshot, VmStat
 import { isGone } from '../control-plane/classify.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { canReach } from '../control-plane/wait.ts';
+import { checkedDurationMs, checkedIntervalMs } from '../durations.ts';
 import { VmchartError, toVmchartError } from '../errors.ts';
 import { ChangeStream, changeBetween } from './changes.ts';
 import type { LifecycleChange } from './changes.ts';
@@ -74,9 +75,12 @@ export abstract class SandboxObserver extends SandboxReadings {
    * Asks the service every so often and yields changes of state, one item per change.
    *
    * Ends at TERMINATED, and when the signal aborts. A failed read is tolerated until the next one.
+   *
+   * @throws VmchartError `InvalidArg` for less than a millisecond
    */
   async *watch(options: { readonly everyMs: number; readonly signal?: AbortSignal }): AsyncGenerator<LifecycleChange> {
-    const { everyMs, signal } = options;
+    const { signal } = options;
+    const everyMs = checkedIntervalMs('everyMs', options.everyMs);
     const { clock } = this;
     const stop = new AbortController();
     const until = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
@@ -107,7 +111,8 @@ export abstract class SandboxObserver extends SandboxReadings {
   async waitFor(states: VmState | readonly VmState[], options: WaitOptions = {}): Promise<VmState> {
     const wanted: readonly VmState[] = typeof states === 'string' ? [states] : states;
     const { clock } = this;
-    const { signal, timeoutMs = 300_000 } = options;
+    const { signal } = options;
+    const timeoutMs = checkedDurationMs('timeoutMs', options.timeoutMs ?? 300_000);
     const schedule = this.schedules.state;
     const startedAt = clock.now();
     for (let attempt = 1; ; attempt += 1) {

@@ -1,9 +1,7 @@
 /** Deadlines over the clock port: bounded work, aborts that settle at once, and durations that are checked. */
 import type { Clock } from '../ports.ts';
-import { VmchartError } from '../errors.ts';
 
-/** Thirty years of 365 days: what a deadline saturates to, since no clock holds more (`client-behaviour.md` 4.3). */
-export const longestDeadlineMs = 946_080_000_000;
+export { checkedDurationMs, longestDeadlineMs } from '../durations.ts';
 
 /** Calls `fire` once after `ms` milliseconds, unless the returned function is called before. */
 export function alarm(clock: Clock, ms: number, fire: () => void): () => void {
@@ -11,21 +9,6 @@ export function alarm(clock: Clock, ms: number, fire: () => void): () => void {
   const stop = new AbortController();
   clock.sleep(ms, stop.signal).then(fire, () => undefined);
   return () => stop.abort();
-}
-
-/**
- * Checks a duration that a caller gave, before anything is sent.
- *
- * @throws VmchartError `InvalidArg` unless it is finite, not negative and below 2^64 seconds.
- * @returns the duration, saturated to {@link longestDeadlineMs}.
- */
-export function checkedDurationMs(name: string, ms: number): number {
-  if (typeof ms !== 'number' || !Number.isFinite(ms) || ms < 0 || ms >= 2 ** 64 * 1000) {
-    throw new VmchartError('InvalidArg', `${name} must be a finite number of milliseconds, zero or more; got ${ms}.`, {
-      reason: 'duration',
-    });
-  }
-  return Math.min(ms, longestDeadlineMs);
 }
 
 /** Settles with the work, or rejects with the signal's reason the moment it aborts, whichever is first. */
