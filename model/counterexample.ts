@@ -26,7 +26,7 @@ export function scenarioText({ property, says, start, steps }: Counterexample): 
   return lines.join('\n');
 }
 
-/** A Jest test that walks the path and fails as long as the property is violated. */
+/** A Jest test that walks the path and fails as long as the property is violated. JavaScript, and TypeScript as it is. */
 export function scenarioTest(
   { property, says, steps, startIndex, system }: Counterexample,
   source: TestSource,
@@ -38,7 +38,9 @@ export function scenarioTest(
     ``,
     `test(${JSON.stringify(`${property}: ${says}`)}, () => {`,
     `  const system = ${system ?? source.system ?? 'theSystem'};`,
-    `  const steps = replay(system, system.initial()[${startIndex}]!, [`,
+    `  const start = system.initial()[${startIndex}];`,
+    `  if (start === undefined) throw new Error('the system has no such start');`,
+    `  const steps = replay(system, start, [`,
     ...steps.flatMap(({ by, what, event, state }) => [
       `    // ${by}: ${what} → ${state}`,
       `    [${JSON.stringify(what)}, ${JSON.stringify(event)}],`,

@@ -29,7 +29,8 @@ export function nearest(word: string, known: readonly string[]): string | null {
   let least = Math.max(1, Math.round(word.length * 0.4)) + 1;
   for (const candidate of known) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) {
+    // A word that shares no letter with another is no slip of it: `9` is not `1`.
+    if (distance < least && distance < Math.max(word.length, candidate.length)) {
       found = candidate;
       least = distance;
     }

@@ -3,6 +3,7 @@ import type { Argument } from './arguments/argument.ts';
 import { globalOptions } from './arguments/global-options.ts';
 import { optionName } from './arguments/option-name.ts';
 import type { AnyCommand, CommandEntry } from './command.ts';
+import { exitTable } from './exit-codes.ts';
 import type { Paint } from './output/paint.ts';
 import { table } from './output/table.ts';
 
@@ -23,8 +24,23 @@ export function programHelp(commands: readonly CommandEntry[], paint: Paint): st
     optionTable(globalOptions, paint),
     '',
     'Without a region or an endpoint everything runs on the embedded platform: no AWS account is needed.',
-    `${paint.quiet('vmchart COMMAND --help')} tells more; the exit codes are in docs/cli.md.`,
+    `${paint.quiet('vmchart COMMAND --help')} tells more.`,
+    '',
+    paint.strong('Exit codes:'),
+    ...exitCodeLines(),
   ].join('\n');
+}
+
+/** All codes, a few on a line: what each means is told by the message that comes with it. */
+function exitCodeLines(): string[] {
+  const codes = ['0 success', ...exitTable.map(({ exitCode, code }) => `${exitCode} ${code}`)];
+  const lines: string[] = [];
+  for (const code of codes) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + code.length > 90) lines.push(`  ${code}`);
+    else lines[lines.length - 1] = `${last}, ${code}`;
+  }
+  return lines;
 }
 
 /** What `vmchart COMMAND --help` prints. */

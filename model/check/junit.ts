@@ -7,6 +7,9 @@ function escape(text: string): string {
   return text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);
 }
 
+/** Why a property has neither held nor failed. */
+const notReached = 'The search stopped at the first violation, before this was put to the test.';
+
 interface Case {
   readonly name: string;
   readonly failure: string | null;
@@ -21,7 +24,7 @@ function suite(name: string, durationMs: number, cases: readonly Case[]): string
     `  <testsuite name="${escape(name)}" tests="${cases.length}" failures="${failures}" time="${time}">`,
     ...cases.map((one) => {
       const opening = `    <testcase classname="${escape(name)}" name="${escape(one.name)}"`;
-      if (one.skipped === true) return `${opening}>\n      <skipped/>\n    </testcase>`;
+      if (one.skipped === true) return `${opening}>\n      <skipped message="${notReached}"/>\n    </testcase>`;
       if (one.failure === null) return `${opening}/>`;
       return `${opening}>\n      <failure message="${escape(one.failure)}">${escape(one.details)}</failure>\n    </testcase>`;
     }),

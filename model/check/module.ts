@@ -5,6 +5,7 @@ import { machineSystem, type MachineEffects, type MachineSystemOptions } from '.
 import { ModelError } from '../model-error.ts';
 import type { Property } from '../property.ts';
 import type { TransitionSystem } from '../transition-system.ts';
+import { guarded, refuseWrongForm, systemOf } from './module-form.ts';
 import { failuresOf, type CheckReport } from './report.ts';
 
 /**
@@ -55,26 +56,37 @@ export function readModule(exports: Readonly<Record<string, unknown>>, path: str
   const missing = (['name', 'machine', 'events', 'properties'] as const).filter((name) => found[name] === undefined);
   if (missing.length > 0)
     throw new ModelError('invalid-model', `the check in ${path} lacks ${missing.join(', ')}: it needs ${wants}`);
+  refuseWrongForm(found, `the check in ${path}`);
   return found as CheckModule;
 }
 
 /**
  * Explores a user's machine with its own properties.
  *
- * @throws ModelError with reason `limit` when there are more states than the limit allows
+ * @throws ModelError with reason `limit` when there are more states than the limit allows, and with `invalid-model`
+ *   when the check has no properties, nothing can happen in it, or a function of it throws: the message names which
  */
 export function checkModule(
-  module: CheckModule,
+  given: CheckModule,
   { now, limit }: { readonly now: () => number; readonly limit?: number },
 ): CheckReport {
+  refuseWrongForm(given, `the check '${given.name}'`);
+  const module = guarded(given);
   const startedAt = now();
-  const found = explore(moduleSystem(module), {
+  const found = explore(systemOf(module), {
     limit: limit ?? module.limit ?? 100_000,
     properties: module.properties,
     systemExpression: 'moduleSystem(check)',
   });
   const durationMs = now() - startedAt;
-  const { transitions, depth, properties } = found;
+  const { transitions, selfLoops, depth, properties } = found;
+  // A violation of a start stops the search before anything is tried.
+  if (transitions + selfLoops === 0 && found.violation === null) {
+    throw new ModelError(
+      'invalid-model',
+      `nothing can happen in '${module.name}': its events() gives no event in any state, so that nothing is put to the test`,
+    );
+  }
   const states = found.visits.length;
   const results = { properties, mutants: [], table: [] };
   const failures = failuresOf(results);

@@ -33,12 +33,21 @@ function findings(report: CheckReport): Finding[] {
   return [...properties, ...cells, ...mutants];
 }
 
-/** Every property as a rule, everything that is wrong as a result. */
+/** A relative reference as code hosts compare it: with slashes, without a dot before the first. */
+function uriOf(file: string): string {
+  return encodeURI(file.replaceAll('\\', '/').replace(/^(?:\.\/+)+/, ''));
+}
+
+/** Every property as a rule, the tables and the mutants where they were part of the check, everything that is wrong as a result. */
 export function renderSarif(report: CheckReport, { version, file = 'machines/sandbox.ts' }: SarifOptions): string {
   const rules = [
     ...new Map(report.properties.map(({ id, says }) => [id, says])),
-    ['lifecycle-tables', 'Every cell of the two tables of the lifecycle is as written.'] as const,
-    ['surviving-mutant', 'The checker finds every fault that is seeded on purpose.'] as const,
+    ...(report.table.length > 0
+      ? [['lifecycle-tables', 'Every cell of the two tables of the lifecycle is as written.'] as const]
+      : []),
+    ...(report.mutants.length > 0
+      ? [['surviving-mutant', 'The checker finds every fault that is seeded on purpose.'] as const]
+      : []),
   ];
   const log = {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
@@ -57,7 +66,7 @@ export function renderSarif(report: CheckReport, { version, file = 'machines/san
           ruleIndex: rules.findIndex(([id]) => id === ruleId),
           level: 'error',
           message: { text },
-          locations: [{ physicalLocation: { artifactLocation: { uri: file }, region: { startLine: 1 } } }],
+          locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(file) }, region: { startLine: 1 } } }],
         })),
       },
     ],

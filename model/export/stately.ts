@@ -64,9 +64,21 @@ export function toStately(machine: AnyStateMachine, scope: Scope = {}): string {
     `import { ${[...names.imports].sort().join(', ')} } from 'xstate';`,
     '',
     ...scopeLines(names.scope, scope),
+    ...writtenInPlace(names.actions),
     `export const ${id}Machine = setup(${printValue(stubs)}).createMachine(${printValue(printed)});`,
     '',
   ].join('\n');
+}
+
+/** Actions that XState makes, such as `assign(…)`: one that is written in the config itself has no name but its kind. */
+function writtenInPlace(actions: ReadonlySet<string>): string[] {
+  const kinds = [...actions].filter((name) => name.startsWith('xstate.'));
+  if (kinds.length === 0) return [];
+  return [
+    `// Actions that the machine has written in place are not carried over: every one of a kind is the same stub below`,
+    `// (${kinds.join(', ')}).${kinds.includes('xstate.assign') ? ' That means every change of context too, so that guards on it will not see one.' : ''}`,
+    `// Give them names in setup({ actions }) to tell them apart, and their implementations with provide().`,
+  ];
 }
 
 /** Where in a config a value stands. */

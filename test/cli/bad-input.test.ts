@@ -110,6 +110,7 @@ const cases: readonly (readonly [readonly string[], string, string])[] = [
   [['forward', '80:0', '--name', 'box'], 'LOCAL:REMOTE takes two ports', ''],
   [['forward', '1:2:3', '--name', 'box'], 'got "1:2:3"', ''],
   [['forward', '80', '--tcp', '--verified', '--name', 'box'], 'over TCP anyway', 'Leave out --tcp'],
+  [['check', '--level', '9'], '--level takes one of 1, 2, 3, 4, all; got "9".', ''],
   [['suspend'], 'needs the name of a VM', 'vmchart ls'],
   [['suspend', 'a', '--name', 'b'], 'Two names were given', 'Give one'],
   [['suspend', 'a', 'b'], 'does not take the word "b"', ''],
@@ -156,4 +157,18 @@ test('AWS_REGION alone does not leave the embedded platform; an endpoint in the 
   expect(other.error?.code).toBe('ERR_CONFIG');
   expect(other.exitCode).toBe(15);
   expect(connections).toBe(before);
+});
+
+test.each(['terminate', 'resume', 'suspend'])(
+  'vmchart %s of a name that nobody kept points to vmchart ls',
+  async (name) => {
+    const { exitCode, error } = await json([name, 'nobox'], { environment: { VMCHART_HOME: '/nonexistent/state' } });
+    expect(exitCode).toBe(12);
+    expect(error?.suggestions.join()).toContain('vmchart ls');
+  },
+);
+
+test('a word without a letter in common is no slip of another', async () => {
+  const { error } = await json(['check', '--level', '9']);
+  expect(error?.suggestions).toEqual([]);
 });

@@ -100,6 +100,139 @@ describe('vmchart check', () => {
     });
   });
 
+  /** A door that can be pushed, and a check of it with some parts replaced. */
+  const doorCheck = (parts: Readonly<Record<string, string>>) => {
+    const whole = {
+      name: `'door'`,
+      machine: `createMachine({ id: 'door', initial: 'shut', states: { shut: { on: { PUSH: { target: 'open', guard: () => { if (globalThis.stiff) throw new Error('stiff'); return true; } } } }, open: {} } })`,
+      events: `() => [{ by: 'visitor', label: 'pushes', event: { type: 'PUSH' } }]`,
+      properties: `[{ id: 'stays-shut', kind: 'always', requirement: null, says: 'It stays shut.', check: (s) => s.value === 'shut' }]`,
+      ...parts,
+    };
+    const members = Object.entries(whole).map(([name, source]) => `${name}: ${source}`);
+    return `import { createMachine } from ${JSON.stringify(import.meta.resolve('xstate'))};\nexport default { ${members.join(', ')} };\n`;
+  };
+  const property = (source: string) => `[{ id: 'mine', requirement: null, says: 'It is mine.', ${source} }]`;
+
+  test.each<[string, Readonly<Record<string, string>>, string]>([
+    [
+      'a check that throws',
+      { properties: property(`kind: 'always', check: () => { throw new Error('boom.'); }`) },
+      `check of the property 'mine' threw: boom.`,
+    ],
+    [
+      'a premise that throws',
+      { properties: property(`kind: 'step', premise: (s) => s.nothing.here, check: () => true`) },
+      `premise of the property 'mine' threw: Cannot read properties of undefined`,
+    ],
+    [
+      'an unknown kind',
+      { properties: property(`kind: 'allways', check: () => true`) },
+      `the property 'mine' has the kind "allways": it must be one of always, step, sometimes.`,
+    ],
+    [
+      'a step without a premise',
+      { properties: property(`kind: 'step', check: () => true`) },
+      `the property 'mine' lacks premise`,
+    ],
+    [
+      'an event without a type',
+      { events: `() => [{ by: 'visitor', label: 'pushes', event: {} }]` },
+      `the event 'pushes' of 'door' has no type`,
+    ],
+    [
+      'an event without a label',
+      { events: `() => [{ by: 'visitor', event: { type: 'PUSH' } }]` },
+      `the event {"by":"visitor","event":{"type":"PUSH"}} of 'door' needs by and label`,
+    ],
+    ['events that throw', { events: `() => { throw new Error('no idea'); }` }, `events() of 'door' threw: no idea.`],
+    [
+      'a guard that throws',
+      {
+        properties: property(`kind: 'always', check: () => true`),
+        describe: `(globalThis.stiff = true, (s) => String(s.value))`,
+      },
+      `the machine, at the event 'pushes', threw: Unable to evaluate guard`,
+    ],
+    ['no properties', { properties: '[]' }, 'has no properties, so that nothing is put to the test.'],
+    ['no events', { events: '() => []' }, `nothing can happen in 'door': its events() gives no event in any state`],
+    ['no machine', { machine: '{}' }, 'is no XState machine'],
+  ])('%s is the fault of the check: exit 2, and one sentence that names it', async (_, parts, message) => {
+    if (parts['events'] === '() => []') parts = { ...parts, properties: property(`kind: 'always', check: () => true`) };
+    await inFolder(async (folder) => {
+      const module = join(folder, 'check-door.mjs');
+      await writeFile(module, doorCheck(parts));
+      try {
+        const { exitCode, error } = await json(['check', module]);
+        expect({ exitCode, code: error?.code }).toEqual({ exitCode: 2, code: 'ERR_INVALID_ARG' });
+        expect(error?.message).toContain(message);
+        expect(error?.message.split('\n')).toHaveLength(1);
+      } finally {
+        delete (globalThis as { stiff?: boolean }).stiff;
+      }
+    });
+  });
+
+  test('a violation of a check of one’s own: the mark, the suggestion, SARIF and JUnit are about that module', async () => {
+    await inFolder(async (folder) => {
+      const module = join(folder, 'check-door.mjs');
+      const [junit, sarif] = [join(folder, 'report.xml'), join(folder, 'report.sarif')];
+      const more = `{ id: 'later', kind: 'sometimes', requirement: null, says: 'It opens twice.', check: () => false }`;
+      const shut = `{ id: 'stays-shut', kind: 'always', requirement: null, says: 'It stays shut.', check: (s) => s.value === 'shut' }`;
+      await writeFile(module, doorCheck({ properties: `[${shut}, ${more}]` }));
+      const { code, stderr, stdout } = await cli(['check', module, '--junit', junit, '--sarif', sarif]);
+      expect(code).toBe(17);
+      expect(stderr).toMatch(/^✗ checked: 1 wrong /);
+      expect(stderr).not.toContain('✓');
+      expect(stderr).toContain(`vmchart graph ${module} --replay FILE --format svg`);
+      expect(stdout).not.toContain('[0]!');
+      expect(await readFile(junit, 'utf8')).toContain('<skipped message="The search stopped at the first violation');
+      const [run] = JSON.parse(await readFile(sarif, 'utf8')).runs;
+      expect(run.tool.driver.rules.map(({ id }: { id: string }) => id)).toEqual(['stays-shut', 'later']);
+      // What is suggested can be done.
+      const report = join(folder, 'report.json');
+      await writeFile(report, (await cli(['check', module, '--json'])).stdout);
+      const drawn = await cli(['graph', module, '--replay', report, '--format', 'svg']);
+      expect([drawn.code, drawn.stdout.includes('<svg')]).toEqual([0, true]);
+    });
+  });
+
+  test('what never happened has no path to watch, and is not suggested to be watched', async () => {
+    await inFolder(async (folder) => {
+      const module = join(folder, 'check-door.mjs');
+      await writeFile(module, doorCheck({ properties: property(`kind: 'sometimes', check: () => false`) }));
+      const { exitCode, error } = await json(['check', module]);
+      expect({ exitCode, suggestions: error?.suggestions }).toEqual({ exitCode: 17, suggestions: [] });
+      expect(error?.message).toBe('mine never happens (level 1)');
+    });
+  });
+
+  test('a syntax error is told with its line, and a limit that is met once', async () => {
+    await inFolder(async (folder) => {
+      const module = join(folder, 'check-door.mjs');
+      await writeFile(module, 'export const a = 1;\nexport const b = ;\n');
+      const broken = await json(['check', module]);
+      expect(broken.error?.message).toMatch(/cannot be loaded: .*\(line 2 of .*check-door\.mjs\)\.$/);
+      expect((await json(['graph', module])).error?.message).toBe(broken.error?.message);
+      const sound = join(folder, 'check-sound.mjs');
+      await writeFile(sound, doorCheck({ properties: property(`kind: 'always', check: () => true`) }));
+      const { error } = await json(['check', sound, '--limit', '1']);
+      expect(error?.message).toMatch(/^more than 1 states: .* or raise --limit\.$/);
+      expect(error?.suggestions).toEqual([]);
+    });
+  });
+
+  test.each([
+    [['--level', '1'], '--level is'],
+    [['--mutate'], '--mutate is'],
+    [['--without', 'STATE-3', '--faults', '2'], '--without and --faults are'],
+    [['--crashes', '0'], '--crashes is'],
+  ])('%j with a module is refused, because it would do nothing', async (words, message) => {
+    const { code, stderr } = await cli(['check', './mine.js', ...words]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`error: ${message} of the check of the lifecycle, not of a module's.`);
+  });
+
   test.each([
     [['check', './nowhere.mjs'], 'There is no module ./nowhere.mjs.'],
     [['check', '--level', '5'], '--level takes one of 1, 2, 3, 4, all'],
@@ -133,6 +266,13 @@ describe('vmchart trace', () => {
     expect(uncovered).toEqual([]);
     expect(requirements.length).toBe(12 + 5 + 2);
     expect(requirements.filter(({ tests }) => tests.length === 0)).toEqual([]);
+  });
+
+  test('outside of a checkout it says where it can be run', async () => {
+    const { exitCode, error } = await json(['trace', '--tests', '/nonexistent/test']);
+    expect(exitCode).toBe(2);
+    expect(error?.message).toBe('The tests in /nonexistent/test cannot be read (ENOENT).');
+    expect(error?.suggestions.join()).toMatch(/in a checkout of vmchart, or .* --tests/);
   });
 
   test('a requirement that no test names is an error', async () => {

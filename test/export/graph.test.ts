@@ -176,3 +176,11 @@ describe('what is asked wrongly is refused in one sentence', () => {
     if (hint !== '') expect(error?.suggestions.join(' ')).toContain(hint);
   });
 });
+
+test('a picture that cannot be written names its file once', async () => {
+  const { exitCode, error } = await json(['graph', '-o', '/nonexistent/x']);
+  expect({ exitCode, message: error?.message }).toEqual({
+    exitCode: 15,
+    message: '/nonexistent/x cannot be written (ENOENT).',
+  });
+});

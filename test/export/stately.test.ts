@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { getShortestPaths } from '@xstate/graph';
-import { createMachine, initialTransition, StateMachine, type AnyStateMachine } from 'xstate';
+import { assign, createMachine, initialTransition, StateMachine, type AnyStateMachine } from 'xstate';
 import { bootstrapMachine, execMachine } from '../../machines/daemon.ts';
 import { sandboxMachine } from '../../machines/index.ts';
 import { readGuard } from '../../model/export/guard.ts';
@@ -128,6 +128,15 @@ test.each([
   const original = paths(machine);
   expect(original.length).toBeGreaterThan(1);
   expect(paths(await imported(name, machine))).toEqual(original);
+});
+
+test('a change of context that is written in place is not carried over, and the file says so', () => {
+  const on = { ADD: { actions: assign({ count: 1 }) }, LOOK: { actions: 'look' } };
+  const file = toStately(createMachine({ id: 'counter', context: { count: 0 }, on }));
+  expect(file).toMatch(/^\/\/ Actions that the machine has written in place are not carried over/m);
+  expect(file).toContain('(xstate.assign). That means every change of context too');
+  const named = toStately(createMachine({ id: 'counter', on: { LOOK: { actions: 'look' } } }));
+  expect(named).not.toContain('//');
 });
 
 test('what a user wrote in place is named and stubbed, and a function that cannot stand alone says what it misses', async () => {

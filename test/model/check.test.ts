@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { Script } from 'node:vm';
 import { checkModule, defineCheck, readModule } from '../../model/check/module.ts';
 import { pasteableTest } from '../../model/check/pasteable.ts';
 import { renderJunit } from '../../model/check/junit.ts';
@@ -107,6 +108,29 @@ describe('a check that finds something', () => {
     const [run] = sarif.runs;
     expect(run?.results[0]).toMatchObject({ ruleId: 'no-resume-past-window', level: 'error' });
     expect(run?.tool.driver.rules[run.results[0]!.ruleIndex]?.id).toBe('no-resume-past-window');
+    expect(run?.tool.driver.rules.map(({ id }) => id)).not.toContain('surviving-mutant');
+  });
+
+  test.each([
+    ['./check-lease.ts', 'check-lease.ts'],
+    ['.//src/my check.js', 'src/my%20check.js'],
+    ['src\\check.js', 'src/check.js'],
+    ['../other/check.js', '../other/check.js'],
+  ])('SARIF names the file %s as code hosts do', (file, uri) => {
+    const { runs } = JSON.parse(renderSarif(report, { version: '1.2.3', file })) as {
+      runs: { results: { locations: { physicalLocation: { artifactLocation: { uri: string } } }[] }[] }[];
+    };
+    expect(runs[0]?.results[0]?.locations[0]?.physicalLocation.artifactLocation.uri).toBe(uri);
+  });
+
+  test('a test to paste is JavaScript as well as strict TypeScript', () => {
+    const broken = report.properties.find(({ counterexample }) => counterexample !== null);
+    const test = pasteableTest(broken!.counterexample!, { path: './check.js' })!;
+    const body = test.replaceAll(/^import .*$/gm, '');
+    expect(() => new Script(body)).not.toThrow();
+    // An index may be out of bounds, which strict TypeScript wants to see handled.
+    expect(body).toMatch(/const start = system\.initial\(\)\[0\];\n {2}if \(start === undefined\) throw/);
+    expect(body).toContain('replay(system, start, [');
   });
 
   test('what was never put to the test, a cell that differs and a mutant that lives are failures', () => {

@@ -1,5 +1,6 @@
 /** `vmchart check`: the machines that run, checked against the spec. */
 import { choice, flag, text, wholeNumber } from '../arguments/argument.ts';
+import { usageError } from '../cli-error.ts';
 import { command } from '../command.ts';
 import type { Outcome } from '../command.ts';
 
@@ -50,8 +51,9 @@ export const checkCommand = command({
     ['vmchart check ./check-orders.js --junit report.xml', 'A machine of your own, in CI.'],
   ],
   async run(values, context): Promise<Outcome> {
-    const { check } = await import('../proof/check.ts');
     const { level = 'all', mutate, without, faults, crashes, limit } = values;
+    if (values.positional['module'] !== undefined) refuseForModule({ ...values, mutate: mutate || undefined });
+    const { check } = await import('../proof/check.ts');
     return await check(
       {
         module: values.positional['module'],
@@ -68,3 +70,14 @@ export const checkCommand = command({
     );
   },
 });
+
+/** What there is only of the lifecycle: a check of one's own has one level, and its own events instead of bounds. */
+function refuseForModule(values: Readonly<Record<string, unknown>>): void {
+  const given = ['level', 'mutate', 'without', 'faults', 'crashes'].filter((name) => values[name] !== undefined);
+  if (given.length === 0) return;
+  const options = given.map((name) => `--${name}`).join(' and ');
+  throw usageError(
+    `${options} ${given.length === 1 ? 'is' : 'are'} of the check of the lifecycle, not of a module's.`,
+    [`Leave ${given.length === 1 ? 'it' : 'them'} out; a module takes --limit, --junit and --sarif.`],
+  );
+}

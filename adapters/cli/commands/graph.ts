@@ -147,6 +147,7 @@ async function write(file: string, content: string): Promise<void> {
   try {
     await writeFile(file, content);
   } catch (error) {
-    throw new CliError('Config', `${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CliError('Config', `${file} cannot be written (${code ?? 'unknown reason'}).`, { cause: error });
   }
 }

@@ -1,11 +1,10 @@
 /** The machine that somebody asked for: one of ours by name, or one of a module of theirs. */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { StateMachine, type AnyStateMachine } from 'xstate';
 import { findMachine, machineCatalog, type Scope } from '../../../model/export/index.ts';
-import { CliError, usageError } from '../cli-error.ts';
+import { usageError } from '../cli-error.ts';
 import { didYouMean } from '../did-you-mean.ts';
+import { importOwn } from '../own-module.ts';
 
 /** A machine, and what the functions of its config refer to. */
 export interface LoadedMachine {
@@ -51,18 +50,7 @@ export async function loadMachine(asked: string): Promise<LoadedMachine> {
 
 async function machinesIn(path: string): Promise<Map<string, AnyStateMachine>> {
   if (!existsSync(path)) throw usageError(`There is no module ${path}.`, ['Check the path.']);
-  let module: Record<string, unknown>;
-  try {
-    module = (await import(pathToFileURL(resolve(path)).href)) as Record<string, unknown>;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const foreign = code === 'ERR_UNKNOWN_FILE_EXTENSION';
-    throw new CliError(
-      'InvalidArg',
-      foreign ? `Node cannot load ${path} as it is.` : `${path} cannot be loaded: ${message.split('\n')[0] ?? ''}`,
-      { suggestions: foreign ? ['Name the compiled JavaScript file.'] : [], cause: error },
-    );
-  }
+  const module = await importOwn(path);
   const machines = new Map(
     Object.entries(module).filter((entry): entry is [string, AnyStateMachine] => isMachine(entry[1])),
   );

@@ -1,5 +1,6 @@
 /** What `vmchart check` does. */
 import { writeFile } from 'node:fs/promises';
+import { isAbsolute, relative, resolve } from 'node:path';
 import {
   checkModule,
   ModelError,
@@ -40,7 +41,7 @@ export async function check(request: CheckRequest, context: CommandContext): Pro
   const report = await found(request, context);
   if (junit !== undefined) await write(junit, renderJunit(report));
   if (sarif !== undefined) {
-    const file = module === undefined ? {} : { file: module };
+    const file = module === undefined ? {} : { file: inRepository(module) };
     await write(sarif, renderSarif(report, { version: packageVersion(), ...file }));
   }
   const data = renderJson(report, source);
@@ -49,8 +50,20 @@ export async function check(request: CheckRequest, context: CommandContext): Pro
   if (!context.terminal.json) await context.terminal.out(`${text}\n`);
   throw new CliError('Violated', sentence(report), {
     data,
-    suggestions: ['Save it with --json, and watch it step by step: vmchart graph --replay FILE --format svg.'],
+    suggestions: report.properties.some(({ counterexample }) => counterexample !== null) ? [replayHint(module)] : [],
   });
+}
+
+/** A path can be watched; what never happened has none. */
+function replayHint(module: string | undefined): string {
+  const named = module === undefined ? '' : ` ${/\s/.test(module) ? JSON.stringify(module) : module}`;
+  return `Save it with --json, and watch it step by step: vmchart graph${named} --replay FILE --format svg -o steps.svg`;
+}
+
+/** A file as code hosts name it: from the folder that the check runs in, which is that of the repository. */
+function inRepository(module: string): string {
+  const path = relative(process.cwd(), resolve(module));
+  return isAbsolute(path) || path.startsWith('..') ? module : path;
 }
 
 function sentence({ failures }: CheckReport): string {
@@ -72,22 +85,31 @@ async function found(request: CheckRequest, { terminal, interrupts }: CommandCon
       const limit = options.limit === undefined ? {} : { limit: options.limit };
       report = checkModule(await loadCheck(module), { now: () => performance.now(), ...limit });
     }
-    step.done('checked');
+    if (report.ok) step.done('checked');
+    else step.failed(`checked: ${report.failures.length} wrong`);
     return report;
   } catch (error) {
     step.failed('not checked');
-    throw error instanceof ModelError ? asCliError(error) : error;
+    throw error instanceof ModelError ? asCliError(error, module) : error;
   }
 }
 
-function asCliError(error: ModelError): CliError {
+function asCliError(error: ModelError, module: string | undefined): CliError {
   switch (error.reason) {
     case 'missing-dependency':
       return new CliError('Precondition', `${error.message}.`, { cause: error });
     case 'limit':
-      return new CliError('InvalidArg', `${error.message}.`, { suggestions: ['Raise --limit.'], cause: error });
+      return new CliError('InvalidArg', `${error.message.replace(/raise the limit$/, 'raise --limit')}.`, {
+        cause: error,
+      });
     default:
-      return new CliError('InvalidArg', `The model is not well formed: ${error.message}.`, { cause: error });
+      return new CliError(
+        'InvalidArg',
+        module === undefined
+          ? `The model is not well formed: ${error.message}.`
+          : `${module} cannot be checked: ${error.message}.`,
+        { cause: error },
+      );
   }
 }
 

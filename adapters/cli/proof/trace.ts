@@ -49,7 +49,9 @@ async function testsIn(folder: string): Promise<TitledTest[]> {
     names = await readdir(folder, { recursive: true });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw usageError(`The tests in ${folder} cannot be read (${code ?? 'unknown reason'}).`);
+    throw usageError(`The tests in ${folder} cannot be read (${code ?? 'unknown reason'}).`, [
+      'Run it in a checkout of vmchart, or name the folders of your tests with --tests FOLDER.',
+    ]);
   }
   const files = names.filter((name) => /\.test\.[cm]?[jt]s$/.test(name)).sort();
   const found = await Promise.all(
