@@ -1,6 +1,6 @@
 /** The README is true: its programs and its commands are run, here, as they stand. */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -64,6 +64,15 @@ describe('programs', () => {
 
   test('there is no program that no test runs', () => {
     expect(blocks('ts')).toHaveLength(2);
+    expect(blocks('js')).toHaveLength(1);
+  });
+
+  test('the one in plain JavaScript is plain JavaScript to the Node that runs this', async () => {
+    const file = join(scratch, 'plain.mjs');
+    await writeFile(file, blocks('js')[0] ?? '');
+    expect(spawnSync(process.execPath, ['--check', file]).status).toBe(0);
+    await writeFile(file, 'await using broken =');
+    expect(spawnSync(process.execPath, ['--check', file]).status).toBe(1);
   });
 });
 
