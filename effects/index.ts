@@ -37,6 +37,7 @@ export { defaultReadyTimeoutMs } from './session/health.ts';
 export type { HandlerOutcome, Health, HookObservation, IdentityStep, ReadyOptions } from './session/health.ts';
 export type {
   ArchiveOptions,
+  DownloadOptions,
   LineRange,
   Progress,
   TransferOptions,

@@ -1,5 +1,6 @@
 /** Failures of the local disk as errors of ours. */
 import { VmchartError } from '../../effects/errors.ts';
+import { quoted } from '../../effects/quoted.ts';
 import type { ErrorKind } from '../../machines/index.ts';
 
 const kindOfCode: Readonly<Record<string, readonly [ErrorKind, string]>> = {
@@ -19,7 +20,7 @@ export function localFailure(error: unknown, what: string): Error {
   const known = kindOfCode[systemCode(error) ?? ''];
   if (VmchartError.is(error) || known === undefined) return error as Error;
   const [kind, reason] = known;
-  return new VmchartError(kind, `${what}: ${(error as Error).message}`, { cause: error, reason });
+  return new VmchartError(kind, `${what}: ${quoted((error as Error).message, [], 400)}`, { cause: error, reason });
 }
 
 /** The system's code of an error, such as `ENOENT`; `null` for an error that is not the system's. */

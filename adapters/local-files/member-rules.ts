@@ -5,20 +5,36 @@
  * member may pass through a link, not even one that stays inside.
  */
 import { VmchartError } from '../../effects/errors.ts';
+import { quoted } from '../../effects/quoted.ts';
 
-/** Makes the error that names a member and what is wrong with it. */
+/** The longest name and the longest target of a link, in bytes: no system takes a longer path. */
+export const longestPathBytes = 4_096;
+/** How many parts a name may have. */
+export const deepestMember = 256;
+/** How much of a hostile name stands in a message, in characters. */
+const shownCharacters = 120;
+
+/** Makes the error that names a member, shortened and escaped, and what is wrong with it. */
 export function unsafeArchive(member: string, why: string): VmchartError {
-  return new VmchartError('Protocol', `The archive was refused: member ${JSON.stringify(member)} ${why}.`, {
+  const name = quoted(member, [], shownCharacters);
+  return new VmchartError('Protocol', `The archive was refused: member "${name}" ${why}.`, {
     reason: 'unsafe-archive',
   });
+}
+
+/** Whether a path is one that a system could take, told without looking at more of it than that. */
+function isTooLong(path: string): boolean {
+  return path.length > longestPathBytes || Buffer.byteLength(path) > longestPathBytes;
 }
 
 /**
  * The parts of a member's name below the root; empty for the root itself.
  *
- * @throws VmchartError reason `unsafe-archive` for an absolute name, one that climbs out, or one with a NUL.
+ * @throws VmchartError reason `unsafe-archive` for an absolute name, one that climbs out, one with a NUL, and one
+ *   that is too long or too deep.
  */
 export function memberParts(name: string): string[] {
+  if (isTooLong(name)) throw unsafeArchive(name, `has a name of more than ${longestPathBytes} bytes`);
   if (name.includes('\0')) throw unsafeArchive(name, 'has a NUL character in its name');
   if (name.startsWith('/')) throw unsafeArchive(name, 'has an absolute name');
   const parts: string[] = [];
@@ -27,7 +43,13 @@ export function memberParts(name: string): string[] {
     if (part !== '..') parts.push(part);
     else if (parts.pop() === undefined) throw unsafeArchive(name, 'climbs out of the directory');
   }
+  if (parts.length > deepestMember) throw unsafeArchive(name, `lies more than ${deepestMember} directories deep`);
   return parts;
+}
+
+/** @throws VmchartError reason `unsafe-archive` for a target of a link that is too long to be looked at. */
+export function checkTarget(name: string, target: string): void {
+  if (isTooLong(target)) throw unsafeArchive(name, `is a link to a target of more than ${longestPathBytes} bytes`);
 }
 
 /**
@@ -48,88 +70,4 @@ export function targetParts(target: string, from: readonly string[]): string[] |
 /** Whether a path is, or lies under, a `.git`, in any case: some file systems do not tell cases apart. */
 export function touchesGit(parts: readonly string[]): boolean {
   return parts.some((part) => part.toLowerCase() === '.git');
-}
-
-/** No system follows more links than this to resolve one path. */
-const longestChain = 64;
-
-/** What an archive has put under a name. */
-export type MemberKind = 'file' | 'directory' | 'link';
-
-/** The tree that an archive has made so far, and what may still be put into it. */
-export class MemberTree {
-  readonly #kinds = new Map<string, MemberKind>();
-  readonly #links = new Map<string, readonly string[]>();
-
-  kindOf(parts: readonly string[]): MemberKind | undefined {
-    return parts.length === 0 ? 'directory' : this.#kinds.get(parts.join('/'));
-  }
-
-  /**
-   * Puts a member in, its parents included. Returns the parents that are new.
-   *
-   * @throws VmchartError reason `unsafe-archive` when it passes through a link or a file, or takes another's place.
-   */
-  add(name: string, parts: readonly string[], kind: MemberKind): string[][] {
-    const parents: string[][] = [];
-    for (let depth = 1; depth < parts.length; depth += 1) {
-      const parent = parts.slice(0, depth);
-      const there = this.kindOf(parent);
-      if (there === 'link') throw unsafeArchive(name, 'passes through a link');
-      if (there === 'file') throw unsafeArchive(name, 'passes through a file');
-      if (there === undefined) {
-        parents.push(parent);
-        this.#kinds.set(parent.join('/'), 'directory');
-      }
-    }
-    const there = this.kindOf(parts);
-    if (kind === 'file' && there === 'link') throw unsafeArchive(name, 'would write through a link');
-    if ((kind === 'directory') !== (there === 'directory') && there !== undefined) {
-      throw unsafeArchive(name, 'takes the place of another kind of member');
-    }
-    this.#kinds.set(parts.join('/'), kind);
-    return parents;
-  }
-
-  /** Remembers where a symbolic link leads. */
-  addLink(parts: readonly string[], target: string): void {
-    this.#links.set(parts.join('/'), target.split('/'));
-  }
-
-  /**
-   * Follows every link as the system would, through other links as well: what looks harmless part by part can climb
-   * out when a link stands before a `..`.
-   *
-   * @throws VmchartError reason `unsafe-archive` for one that leads out.
-   */
-  checkLinks(): void {
-    for (const link of this.#links.keys()) this.#follow(link);
-  }
-
-  #follow(link: string): void {
-    let place = link.split('/').slice(0, -1);
-    let left = [...(this.#links.get(link) ?? [])];
-    let followed = 0;
-    while (left.length > 0) {
-      const [part = '', ...rest] = left;
-      left = rest;
-      if (part === '' || part === '.') continue;
-      if (part === '..') {
-        if (place.length === 0) throw unsafeArchive(link, 'is a link that leads out of the directory');
-        place = place.slice(0, -1);
-        continue;
-      }
-      place = [...place, part];
-      const through = this.#links.get(place.join('/'));
-      if (through !== undefined) {
-        followed += 1;
-        // A chain longer than any system follows leads nowhere.
-        if (followed > longestChain) return;
-        place = place.slice(0, -1);
-        left = [...through, ...left];
-      } else if (this.kindOf(place) === undefined && left.includes('..')) {
-        throw unsafeArchive(link, 'is a link that climbs up from a place that does not exist');
-      }
-    }
-  }
 }

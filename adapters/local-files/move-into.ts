@@ -2,6 +2,7 @@
 import { chmod, lstat, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VmchartError } from '../../effects/errors.ts';
+import { quoted } from '../../effects/quoted.ts';
 
 /**
  * Moves a tree to its final place: in one step where nothing is there yet, else member by member over what is there,
@@ -21,8 +22,10 @@ export async function moveInto(tree: string, target: string, modes: ReadonlyMap<
     });
   }
   // Deepest first, so that no directory is closed while something below it is still to be set.
-  const deepestFirst = [...modes].sort(([left], [right]) => right.split('/').length - left.split('/').length);
-  for (const [path, mode] of deepestFirst) {
+  const deepestFirst = [...modes]
+    .map(([path, mode]) => ({ path, mode, depth: path.split('/').length }))
+    .sort((left, right) => right.depth - left.depth);
+  for (const { path, mode } of deepestFirst) {
     // The root of a new directory is set, of one that was there it stays; the owner can always go on.
     if (path !== '' || there === null) await chmod(join(target, path), mode | 0o700);
   }
@@ -46,7 +49,7 @@ async function refuseMisfit(place: string, path: string, isDirectory: boolean): 
   const there = await lstat(place).catch(() => null);
   if (there === null || (there.isDirectory() && isDirectory) || (!there.isDirectory() && !isDirectory)) return;
   const what = there.isDirectory() ? 'a directory' : there.isSymbolicLink() ? 'a link' : 'a file';
-  throw new VmchartError('InvalidArg', `${path} cannot be put in its place: ${what} is there already.`, {
+  throw new VmchartError('InvalidArg', `${quoted(path)} cannot be put in its place: ${what} is there already.`, {
     reason: 'local-in-the-way',
   });
 }

@@ -7,6 +7,7 @@
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { VmchartError } from '../../effects/errors.ts';
+import { checkCap } from '../../effects/session/caps.ts';
 import type { DirectoryReport, UnpackOptions } from '../../effects/index.ts';
 import { localFailure } from './local-failure.ts';
 import { moveInto } from './move-into.ts';
@@ -19,6 +20,8 @@ export async function unpack(
   options: UnpackOptions,
 ): Promise<DirectoryReport> {
   const what = `The directory ${target} cannot be written`;
+  checkCap('maxBytes', options.maxBytes);
+  checkCap('maxMembers', options.maxMembers);
   let staging: string | null = null;
   try {
     staging = await makeStaging(resolve(target));

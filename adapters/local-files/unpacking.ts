@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Extract } from 'tar-stream';
 import { VmchartError } from '../../effects/errors.ts';
+import { quoted } from '../../effects/quoted.ts';
 import type { DirectoryReport, SkippedMember, UnpackOptions } from '../../effects/index.ts';
 import { chooser } from './choice.ts';
 import { systemCode } from './local-failure.ts';
-import { MemberTree, memberParts, targetParts, touchesGit, unsafeArchive } from './member-rules.ts';
+import { checkTarget, memberParts, targetParts, touchesGit, unsafeArchive } from './member-rules.ts';
+import { MemberTree } from './member-tree.ts';
 import { wholeArchive } from './whole-archive.ts';
 import { writeAll } from './write-all.ts';
 
@@ -15,6 +17,8 @@ const defaultMaxBytes = 8 * 1024 ** 3;
 const defaultMaxMembers = 100_000;
 /** What the wire may carry for each member beside its contents: headers, long names, padding. */
 const overheadBytesPerMember = 16_384;
+/** What the names and targets of an archive may take together for each member that it may have: they are kept. */
+const nameBytesPerMember = 640;
 
 /** A member: its header, and its contents as they come. */
 type Entry = Extract extends AsyncIterable<infer Source> ? Source : never;
@@ -28,10 +32,11 @@ export class Unpacking {
   readonly #chosen: (path: string) => boolean;
   readonly #maxBytes: number;
   readonly #maxMembers: number;
-  readonly #tree = new MemberTree();
+  readonly #tree: MemberTree;
   readonly #skipped: SkippedMember[] = [];
   readonly #counts = { files: 0, directories: 0, links: 0, bytes: 0 };
   #members = 0;
+  #nameBytes = 0;
   #sourceFailure: { readonly error: unknown } | null = null;
 
   constructor(root: string, options: UnpackOptions) {
@@ -40,6 +45,7 @@ export class Unpacking {
     this.#chosen = chooser(options);
     this.#maxBytes = options.maxBytes ?? defaultMaxBytes;
     this.#maxMembers = options.maxMembers ?? defaultMaxMembers;
+    this.#tree = new MemberTree(this.#maxMembers);
   }
 
   report(): DirectoryReport {
@@ -60,7 +66,7 @@ export class Unpacking {
       await fed;
       throw this.#sourceFailure?.error ?? readable(error);
     }
-    this.#tree.checkLinks();
+    await this.#tree.checkLinks();
   }
 
   /** The caps hold on the wire too: an archive of endless headers ends as surely as one of endless contents. */
@@ -91,6 +97,7 @@ export class Unpacking {
     this.#members += 1;
     if (this.#members > this.#maxMembers) throw this.#tooLarge();
     const parts = memberParts(name);
+    this.#keepName(name);
     const mode = (member.header.mode ?? 0) & 0o777;
     if (parts.length === 0) {
       if (type !== 'directory') throw unsafeArchive(name, 'names the directory itself');
@@ -103,6 +110,12 @@ export class Unpacking {
       if (await this.#takeFile(name, parts, mode, member)) return;
     } else this.#skip(parts, 'special-file');
     member.resume();
+  }
+
+  /** The names of members are kept until the end, so they have a cap of their own. */
+  #keepName(name: string): void {
+    this.#nameBytes += name.length;
+    if (this.#nameBytes > 65_536 + nameBytesPerMember * this.#maxMembers) throw this.#tooLarge();
   }
 
   async #takeDirectory(name: string, parts: readonly string[], mode: number): Promise<void> {
@@ -133,6 +146,8 @@ export class Unpacking {
 
   async #takeLink(name: string, parts: readonly string[], target: string): Promise<void> {
     const { links = 'keep' } = this.#options;
+    checkTarget(name, target);
+    this.#keepName(target);
     const place = targetParts(target, parts.slice(0, -1));
     if (place === null) throw unsafeArchive(name, 'is a link that leads out of the directory');
     if (links === 'refuse') throw unsafeArchive(name, 'is a link, and links are refused');
@@ -143,13 +158,14 @@ export class Unpacking {
     }
     const known = this.#tree.kindOf(parts);
     await this.#makeParents(this.#tree.add(name, parts, 'link'));
-    this.#tree.addLink(parts, target);
+    this.#tree.addLink(name, parts, target);
     if (known !== undefined) await unlink(this.#path(parts));
     else this.#counts.links += 1;
     await symlink(target, this.#path(parts));
   }
 
   async #takeHardLink(name: string, parts: readonly string[], target: string): Promise<void> {
+    checkTarget(name, target);
     const source = targetParts(target, []);
     if (source === null) throw unsafeArchive(name, 'is a hard link that leads out of the directory');
     if (this.#leftOut(parts, 'file')) return;
@@ -182,7 +198,10 @@ export class Unpacking {
   }
 
   async #makeParents(parents: readonly (readonly string[])[]): Promise<void> {
+    // A directory that is only implied by a name is a member like another.
+    if (this.#tree.places > this.#maxMembers) throw this.#tooLarge();
     for (const parent of parents) {
+      this.#keepName(parent.join('/'));
       await mkdir(this.#path(parent), 0o755);
       this.#counts.directories += 1;
       this.directoryModes.set(parent.join('/'), 0o755);
@@ -201,7 +220,7 @@ export class Unpacking {
 /** What a reader makes of bytes that are no archive is ours to name; what the disk says stays as it is. */
 function readable(error: unknown): unknown {
   if (VmchartError.is(error) || systemCode(error) !== null) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = quoted(error instanceof Error ? error.message : String(error));
   return new VmchartError('Protocol', `The archive cannot be read: ${why}`, {
     cause: error,
     reason: 'unreadable-archive',

@@ -1,6 +1,7 @@
 /** Transfers between the local disk and the VM: files and whole directories, as streams. */
 import { VmchartError } from '../errors.ts';
-import type { ArchiveOptions, TransferOptions, UploadOptions } from './files.ts';
+import { checkCap } from './caps.ts';
+import type { ArchiveOptions, DownloadOptions, TransferOptions, UploadOptions } from './files.ts';
 import { openRemoteFile, openRemoteTar, uploadFile, uploadTar } from './files.ts';
 import type { DirectoryReport, LocalFiles, PackOptions, UnpackOptions } from './local-files.ts';
 import type { Transport } from './transport.ts';
@@ -39,7 +40,7 @@ export async function downloadTo(
   disk: LocalFiles,
   remotePath: string,
   localPath: string,
-  options: TransferOptions = {},
+  options: DownloadOptions = {},
 ): Promise<number> {
   const stream = await openRemoteFile(transport, remotePath, options);
   try {
@@ -71,6 +72,8 @@ export async function downloadDir(
   localDir: string,
   options: DownloadDirOptions = {},
 ): Promise<DirectoryReport> {
+  checkCap('maxBytes', options.maxBytes);
+  checkCap('maxMembers', options.maxMembers);
   const stream = await openRemoteTar(transport, remoteDir, options);
   try {
     return await disk.unpack(localDir, stream.body, options);

@@ -2,6 +2,7 @@
 import type { HttpBody, HttpStream } from '../ports.ts';
 import { VmchartError } from '../errors.ts';
 import { quoted } from '../quoted.ts';
+import { checkCap } from './caps.ts';
 import { watchedUpload } from './stalled-upload.ts';
 import type { Transport } from './transport.ts';
 
@@ -21,6 +22,16 @@ export interface TransferOptions {
   /** The transfer ends when nothing moves for this long, in milliseconds. Default 60 s. */
   readonly stallMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** How a file is downloaded. */
+export interface DownloadOptions extends TransferOptions {
+  /**
+   * Ends the transfer, with reason `file-too-large`, when the file is larger than this many bytes. The VM is not
+   * trusted: a file can grow while it is read, and never end. Default 64 MiB for what is read into memory, else no
+   * cap; `Infinity` for none.
+   */
+  readonly maxBytes?: number | undefined;
 }
 
 /** How a file is uploaded. */
@@ -47,6 +58,8 @@ const defaultStallMs = 60_000;
 /** Bytes above this are sent in pieces whose progress is watched, under no limit for the whole. */
 const wholeBytes = 1024 * 1024;
 const pieceBytes = 256 * 1024;
+/** What is read into memory may hold so many bytes by default. */
+const defaultMaxBytesInMemory = 64 * 1024 * 1024;
 
 /** Writes one file, its parents included. A failed upload is repeated only if its body can be. */
 export async function uploadFile(
@@ -70,13 +83,32 @@ export async function uploadTar(
   await put(transport, pathQuery(archiveRoute, remoteDir), 'application/x-tar', archive, options);
 }
 
-/** Opens a file for reading as it comes. Leaving the iteration closes the connection. */
+/**
+ * Opens a file for reading as it comes. Leaving the iteration closes the connection.
+ *
+ * @throws VmchartError `InvalidArg` for a cap that is no number; `Protocol`, reason `file-too-large`, at once when the
+ *   file says that it is larger than `maxBytes`, and while it is read when it does not.
+ */
 export async function openRemoteFile(
   transport: Transport,
   path: string,
-  options: TransferOptions & LineRange = {},
+  options: DownloadOptions & LineRange = {},
 ): Promise<HttpStream> {
-  return await open(transport, pathQuery(fileRoute, path) + lineQuery(options), 'application/octet-stream', options);
+  const { maxBytes } = options;
+  checkCap('maxBytes', maxBytes);
+  const query = pathQuery(fileRoute, path) + lineQuery(options);
+  const stream = await open(transport, query, 'application/octet-stream', options);
+  if (maxBytes === undefined) return stream;
+  const tooLarge = () =>
+    new VmchartError('Protocol', `${quoted(path)} is larger than the cap of ${maxBytes} bytes.`, {
+      reason: 'file-too-large',
+      suggestions: ['Raise maxBytes, or fetch the file as a stream with openFile() or downloadTo().'],
+    });
+  if (Number(stream.headers['content-length'] ?? NaN) > maxBytes) {
+    stream.close();
+    throw tooLarge();
+  }
+  return { ...stream, body: capped(stream.body, maxBytes, tooLarge) };
 }
 
 /** Opens an archive of a directory for reading as it comes. */
@@ -88,13 +120,14 @@ export async function openRemoteTar(
   return await open(transport, pathQuery(archiveRoute, remoteDir), 'application/x-tar', options);
 }
 
-/** Reads a whole file, or some lines of it, into memory. */
+/** Reads a whole file, or some lines of it, into memory: no more than 64 MiB unless `maxBytes` says otherwise. */
 export async function downloadFile(
   transport: Transport,
   path: string,
-  options: TransferOptions & LineRange = {},
+  options: DownloadOptions & LineRange = {},
 ): Promise<Uint8Array> {
-  const stream = await openRemoteFile(transport, path, options);
+  const { maxBytes = defaultMaxBytesInMemory } = options;
+  const stream = await openRemoteFile(transport, path, { ...options, maxBytes });
   const pieces: Uint8Array[] = [];
   for await (const piece of stream.body) pieces.push(piece);
   return Buffer.concat(pieces);
@@ -195,6 +228,20 @@ async function* counted(body: AsyncIterable<Uint8Array>, note: (bytes: number) =
   for await (const piece of body) {
     bytes += piece.length;
     note(bytes);
+    yield piece;
+  }
+}
+
+/** Passes no byte on beyond the cap. */
+async function* capped(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  tooLarge: () => Error,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > maxBytes) throw tooLarge();
     yield piece;
   }
 }

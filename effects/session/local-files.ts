@@ -62,9 +62,12 @@ export interface UnpackOptions extends MemberChoice {
   readonly links?: 'keep' | 'skip' | 'refuse';
   /** `.git` is left out by default, since what is planted in it runs on this machine later (FC-103). */
   readonly git?: 'skip' | 'keep';
-  /** Ends the transfer beyond this many bytes of contents. Default 8 GiB. */
+  /** Ends the transfer beyond this many bytes of contents. Default 8 GiB; `Infinity` for no cap. */
   readonly maxBytes?: number;
-  /** Ends the transfer beyond this many members. Default 100,000. */
+  /**
+   * Ends the transfer beyond this many members, directories that are only implied by a name included. The length of
+   * all names and the work on links are capped in proportion. Default 100,000; `Infinity` for no cap.
+   */
   readonly maxMembers?: number;
 }
 

@@ -4,7 +4,14 @@ import { downloadDir, downloadTo, requireLocalFiles, uploadDir, uploadFrom } fro
 import type { DownloadDirOptions, UploadDirOptions } from './directories.ts';
 import type { Command } from './exec-command.ts';
 import { downloadFile, fileExists, openRemoteFile, openRemoteTar, uploadFile, uploadTar } from './files.ts';
-import type { ArchiveOptions, LineRange, TransferOptions, UploadBody, UploadOptions } from './files.ts';
+import type {
+  ArchiveOptions,
+  DownloadOptions,
+  LineRange,
+  TransferOptions,
+  UploadBody,
+  UploadOptions,
+} from './files.ts';
 import type { DirectoryReport, LocalFiles } from './local-files.ts';
 import type { RunResult } from './run-result.ts';
 import type { RunOptions } from './run-to-completion.ts';
@@ -33,18 +40,18 @@ export abstract class SessionFiles {
     await this.uploadOwner.handOver(path, 'file', options.signal);
   }
 
-  /** Reads a file into memory. */
-  async downloadFile(path: string, options: TransferOptions = {}): Promise<Uint8Array> {
+  /** Reads a file into memory: no more than 64 MiB unless `maxBytes` says otherwise. */
+  async downloadFile(path: string, options: DownloadOptions = {}): Promise<Uint8Array> {
     return await downloadFile(this.transport, path, options);
   }
 
   /** Reads some lines of a file into memory: 1-based, inclusive. */
-  async downloadFileLines(path: string, range: LineRange, options: TransferOptions = {}): Promise<Uint8Array> {
+  async downloadFileLines(path: string, range: LineRange, options: DownloadOptions = {}): Promise<Uint8Array> {
     return await downloadFile(this.transport, path, { ...options, ...range });
   }
 
   /** Opens a file for reading as it comes. */
-  async openFile(path: string, options: TransferOptions & LineRange = {}): Promise<HttpStream> {
+  async openFile(path: string, options: DownloadOptions & LineRange = {}): Promise<HttpStream> {
     return await openRemoteFile(this.transport, path, options);
   }
 
@@ -75,7 +82,7 @@ export abstract class SessionFiles {
   }
 
   /** Fetches a file to the local disk; it appears only when it is whole. Returns its size in bytes. */
-  async downloadTo(remotePath: string, localPath: string, options: TransferOptions = {}): Promise<number> {
+  async downloadTo(remotePath: string, localPath: string, options: DownloadOptions = {}): Promise<number> {
     return await downloadTo(this.transport, this.#disk, remotePath, localPath, options);
   }
 

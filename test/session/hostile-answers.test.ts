@@ -100,6 +100,71 @@ describe('an error whose body never comes', () => {
   });
 });
 
+describe('a file that never ends', () => {
+  const mebibyte = Buffer.alloc(1024 * 1024);
+
+  /** Sends a mebibyte as often as it is asked to. */
+  function endlessFile(headers: Record<string, string> = {}): Http & { pieces: number; closed: number } {
+    const http = {
+      pieces: 0,
+      closed: 0,
+      send: () => Promise.reject(new Error('a stream is expected')),
+      async openStream() {
+        const body = (async function* () {
+          for (;;) {
+            http.pieces += 1;
+            yield mebibyte;
+          }
+        })();
+        return { status: 200, headers, body, close: () => void (http.closed += 1) };
+      },
+    };
+    return http;
+  }
+  const tooLarge = { kind: 'Protocol', reason: 'file-too-large' };
+
+  test('C4 downloadFile reads 64 MiB into memory and no more, unless told otherwise', async () => {
+    const http = endlessFile();
+    expect(await rejection(sessionOver(http, manualClock()).downloadFile('/x'))).toMatchObject(tooLarge);
+    expect([http.pieces, http.closed]).toEqual([65, 1]);
+    const small = endlessFile();
+    const error = await rejection(sessionOver(small, manualClock()).downloadFile('/x', { maxBytes: 10 }));
+    expect(error).toMatchObject(tooLarge);
+    expect(error.message).toContain('/x is larger than the cap of 10 bytes');
+    expect([small.pieces, small.closed]).toEqual([1, 1]);
+  });
+
+  test('C4 a file that says that it is too large is not read at all', async () => {
+    const http = endlessFile({ 'content-length': '11' });
+    expect(await rejection(sessionOver(http, manualClock()).openFile('/x', { maxBytes: 10 }))).toMatchObject(tooLarge);
+    expect([http.pieces, http.closed]).toEqual([0, 1]);
+  });
+
+  test('C4 downloadTo and openFile take a cap, and leave nothing behind', async () => {
+    const scratch = await mkdtemp(join(tmpdir(), 'vmchart-hostile-'));
+    try {
+      const http = endlessFile();
+      const session = sessionOver(http, manualClock());
+      const maxBytes = 3 * mebibyte.length;
+      expect(await rejection(session.downloadTo('/x', join(scratch, 'x'), { maxBytes }))).toMatchObject(tooLarge);
+      expect(await readdir(scratch)).toEqual([]);
+      const file = await session.openFile('/x', { maxBytes });
+      const read = async () => {
+        for await (const piece of file.body) expect(piece.length).toBe(mebibyte.length);
+      };
+      expect(await rejection(read())).toMatchObject(tooLarge);
+      expect(http.pieces).toBe(8);
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  });
+
+  test('C4 a file of exactly the cap is whole', async () => {
+    const { session } = testSession(new DaemonRecorder({ chunks: ['abc', 'de'] }));
+    expect(Buffer.from(await session.downloadFile('/x', { maxBytes: 5 })).toString()).toBe('abcde');
+  });
+});
+
 const agentToken = 'agent-token-0123456789abcdef';
 
 /** Answers every request with what it was sent, as a far end that echoes does. */
