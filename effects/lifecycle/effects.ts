@@ -99,11 +99,34 @@ export function sandboxEffects(
         return succeeded(call, clock, askedAt, description);
       } catch (error) {
         signal.throwIfAborted();
-        return failed(call, clock, askedAt, error, {
-          explain: (known) => (call.kind === 'resume' ? expiredWhileSuspended(known, input, clock.now()) : known),
+        if (call.kind !== 'resume') return failed(call, clock, askedAt, error);
+        const outcome = failed(call, clock, askedAt, error, {
+          explain: (known) => expiredWhileSuspended(known, input, clock.now()),
         });
+        return outcome.gone ? outcome : lookWhetherEnded(input, signal, outcome, error);
       }
     };
+
+  /**
+   * A resume that was answered 400 may be about a VM that somebody else has ended: one look says so. The refusal
+   * stands whatever the look shows, and whether there is one.
+   */
+  const lookWhetherEnded = async (
+    input: EffectInput,
+    signal: AbortSignal,
+    outcome: Outcome,
+    refused: unknown,
+  ): Promise<Outcome> => {
+    if (!VmchartError.is(refused) || refused.status !== 400 || refused.reason === 'throttled') return outcome;
+    try {
+      const askedAt = clock.now();
+      const description = await plane.getMicrovm(idOf(input), { signal });
+      return description.state === 'TERMINATED' ? { ...outcome, at: clock.now(), askedAt, gone: true } : outcome;
+    } catch {
+      signal.throwIfAborted();
+      return outcome;
+    }
+  };
 
   const terminate: Effect = async (input, signal) => {
     const { call } = input;
