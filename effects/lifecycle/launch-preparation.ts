@@ -6,6 +6,8 @@ import type { EgressPosture } from '../control-plane/connectors.ts';
 import { assembleLaunch, effectiveLaunchEnv, launchDefaults } from '../control-plane/launch-request.ts';
 import type { LaunchRequest } from '../control-plane/launch-request.ts';
 import { checkedDurationMs } from '../durations.ts';
+import { VmchartError } from '../errors.ts';
+import { unknownOptions } from '../known-options.ts';
 import type { Ports } from '../ports.ts';
 import { mintIdentity } from './identity.ts';
 import { mintAgentToken, sealSecrets, secretRefs } from './sealed-secrets.ts';
@@ -51,6 +53,41 @@ interface CheckedLaunch {
   readonly identity: LaunchIdentity | null;
   readonly launchEnv: Readonly<Record<string, string>>;
   readonly egressPosture: EgressPosture;
+}
+
+/** The names of {@link RunRequest}: a record of all of them, so that the compiler sees one that is missing. */
+const runOptions: Readonly<Record<keyof RunRequest, true>> = {
+  agentToken: true,
+  autoResume: true,
+  clientToken: true,
+  daemonTimeoutMs: true,
+  denyEgress: true,
+  egress: true,
+  egressNetworkConnectors: true,
+  executionRoleArn: true,
+  identity: true,
+  idleOwner: true,
+  imageIdentifier: true,
+  imageVersion: true,
+  launchEnv: true,
+  logging: true,
+  maxDurationSec: true,
+  maxIdleSec: true,
+  readyTimeoutMs: true,
+  shell: true,
+  suspendedSec: true,
+  tokenScope: true,
+  wait: true,
+};
+
+/** A misspelt option would be a launch with other limits than its caller believes. */
+function refuseUnknown(request: RunRequest): void {
+  const unknown = unknownOptions(request, Object.keys(runOptions));
+  if (unknown.length === 0) return;
+  throw new VmchartError('InvalidArg', `${unknown.join(' ')} Nothing was sent.`, {
+    reason: 'unknown-option',
+    suggestions: [`The options of a launch are ${Object.keys(runOptions).join(', ')}.`],
+  });
 }
 
 /**
@@ -123,6 +160,7 @@ export async function prepareLaunch(
   },
 ): Promise<PreparedLaunch> {
   const { plane, ports, sandboxId, signal } = context;
+  refuseUnknown(request);
   const checked = await checkRun(request, plane, ports, context.builtImage);
   const imageArn = await plane.resolveImageArn(checked.options.imageIdentifier ?? '', { signal });
   const clientToken = request.clientToken ?? mintClientToken('run', request.tokenScope ?? imageArn, ports.entropy);

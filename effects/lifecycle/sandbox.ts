@@ -41,6 +41,7 @@ import type { WaitOptions } from './sandbox-observer.ts';
 import { adaptiveSchedules } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
 import { secretRefs } from './sealed-secrets.ts';
+import { unknownTerminateOptions } from './teardown.ts';
 import type { TeardownReport, TerminateOptions } from './teardown.ts';
 
 /** How a sandbox may behave. */
@@ -348,6 +349,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
       report.failures.push('this handle was detached: its VM belongs to whoever holds the record');
       return report;
     }
+    report.failures.push(...unknownTerminateOptions(options));
     this.#launching.stop();
     const hadVm = this.microvmId !== null || this.context.launch !== null;
     this.#tornDown = hadVm || this.#tornDown;

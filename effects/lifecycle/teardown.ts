@@ -1,4 +1,5 @@
 /** The end of a sandbox: VM, then image, then the log group is named. Nothing here throws (`client-behaviour.md` 2.10). */
+import { unknownOptions } from '../known-options.ts';
 import type { VmState } from '../../machines/index.ts';
 
 /** What a teardown should take along. */
@@ -32,4 +33,18 @@ export interface TeardownReport {
 /** Whether a teardown left something behind. */
 export function leaked(report: TeardownReport): boolean {
   return report.undeleted.length > 0;
+}
+
+const terminateOptions: Readonly<Record<keyof TerminateOptions, true>> = {
+  deleteAttempts: true,
+  deleteBackoffMs: true,
+  deleteImage: true,
+  deleteLogGroup: true,
+  signal: true,
+  waitForTerminated: true,
+};
+
+/** Misspelt options of a teardown, which is carried out all the same: a VM that is left running is worse. */
+export function unknownTerminateOptions(options: TerminateOptions): string[] {
+  return unknownOptions(options, Object.keys(terminateOptions));
 }

@@ -20,7 +20,13 @@ const wireKindOfStatus: Readonly<Record<number, WireKind>> = {
 /** What to try, where the daemon's slug leaves one thing. */
 const adviceOn: Readonly<Record<string, string>> = {
   stdin_not_requested: 'Start the command with `stdin: true`.',
+  spawn_failed:
+    'The program could not be started, and will not be until that changes: check its name or path, that it may be ' +
+    'executed, and that `cwd` is a directory.',
 };
+
+/** What to try when nothing answers for a VM that this very handle has put to sleep. */
+const adviceAsleep = 'The VM is suspended: resume it first, with `await sandbox.resume()`.';
 
 /** How much of an error's body goes into its message, in bytes. */
 export const quotedBytes = 512;
@@ -36,12 +42,14 @@ export function isSuccess(status: number): boolean {
  * Its `reason` is the daemon's slug, such as `unknown_exec` or `already_acked`, where the body has one.
  *
  * @param secrets What must not stand in the error, should the far end echo the request.
+ * @param asleep Whether the VM is suspended by our own hand.
  */
 export function statusError(
   method: string,
   path: string,
   response: HttpResponse,
   secrets: readonly string[],
+  asleep = false,
 ): VmchartError {
   const { status } = response;
   const start = Buffer.from(response.body.subarray(0, quotedBytes)).toString('utf8').trim();
@@ -49,7 +57,7 @@ export function statusError(
   const message = `${method} ${path} answered ${status}${said === '' ? '' : `: ${said}`}`;
   const slug = slugOf(response);
   const reason = slug !== null && redact(slug, secrets) === slug ? slug : foreignReason(response);
-  const advice = adviceOn[reason ?? ''];
+  const advice = asleep && status >= 500 && slug === null ? adviceAsleep : adviceOn[reason ?? ''];
   const details: ErrorDetails = { status, reason, ...(advice === undefined ? {} : { suggestions: [advice] }) };
   const wireKind = wireKindOfStatus[status] ?? (status >= 500 ? 'ServerError' : undefined);
   return wireKind === undefined

@@ -152,7 +152,7 @@ export class Transport {
   async send(request: DaemonRequest): Promise<HttpResponse> {
     const response = await this.request(request);
     if (isSuccess(response.status)) return response;
-    throw statusError(request.method, request.path, response, this.secrets(request.bearer));
+    throw statusError(request.method, request.path, response, this.secrets(request.bearer), this.pause.paused);
   }
 
   /** Sends a request and decodes its JSON answer. @throws `ProtocolError` when it cannot be read. */
@@ -185,7 +185,13 @@ export class Transport {
         const leftMs = (this.#limitMs(request) ?? Number.POSITIVE_INFINITY) - (this.clock.now() - startedAt);
         const body = await this.#errorBody(stream, Math.max(0, Math.min(leftMs, idleTimeoutMs)), request.signal);
         const { status, headers } = stream;
-        throw statusError(request.method, request.path, { status, headers, body }, this.secrets(request.bearer));
+        throw statusError(
+          request.method,
+          request.path,
+          { status, headers, body },
+          this.secrets(request.bearer),
+          this.pause.paused,
+        );
       }
       return guardedStream(stream, {
         clock: this.clock,

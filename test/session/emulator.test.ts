@@ -102,7 +102,9 @@ describe('commands', () => {
     expect(await rejection(session.run('true', { shell: 'no-such-shell' }))).toMatchObject({ reason: 'unknown_shell' });
     expect(await rejection(session.run(['/no/such/program']))).toMatchObject({
       reason: 'spawn_failed',
+      // Fixed by the status alone (`client-behaviour.md` 1.4); what to do instead is said.
       retryable: true,
+      suggestions: [expect.stringContaining('check its name or path')],
     });
     expect(await rejection(session.exec('x-none').poll())).toMatchObject({
       reason: 'unknown_exec',
