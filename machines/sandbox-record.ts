@@ -120,7 +120,9 @@ export interface ClockReading {
  * const actor = createActor(machine, { snapshot: initialSnapshot(input) });
  */
 export function restore(record: JournalRecord, now?: ClockReading): SandboxInput {
-  const substate = quietAfter[record.substate] ?? nearest(record);
+  // A name that every object knows, such as `__proto__`, is no substate.
+  const known = Object.hasOwn(quietAfter, record.substate) ? quietAfter[record.substate] : undefined;
+  const substate = known ?? nearest(record);
   const here = now === undefined ? null : now.wallMs - now.at;
   const moved = (at: number | null) => (at === null || here === null ? null : at + record.wallOffsetMs - here);
   return {

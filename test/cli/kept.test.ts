@@ -31,6 +31,12 @@ const at = (...words: string[]) => json(words, { environment });
 const keep = (name: string, ...more: string[]) =>
   at('run', '--keep', '--name', name, '--endpoint-url', emulator.endpoint, ...more);
 const recordPath = (name: string) => join(home, 'state', 'names', `${name}.json`);
+/** The one secrets file of a name, relative to the state directory. */
+async function secretsOf(name: string): Promise<string> {
+  const files = (await readdir(join(home, 'state', 'secrets'))).filter((file) => file.startsWith(`${name}.`));
+  expect(files).toHaveLength(1);
+  return `secrets/${files[0] ?? ''}`;
+}
 const alive = () => emulator.vms().filter(({ state }) => state !== 'TERMINATED' && state !== 'TERMINATING');
 
 async function allText(folder: string): Promise<string> {
@@ -76,7 +82,7 @@ describe('a kept VM', () => {
   test('is remembered without a secret in the registry, in files that only the owner reads', async () => {
     await keep('box', '--env', 'PLANTED=marker-of-the-environment');
     const secret = Object.values(
-      JSON.parse(await readFile(join(home, 'state', 'secrets', 'box.json'), 'utf8')) as Record<string, string>,
+      JSON.parse(await readFile(join(home, 'state', await secretsOf('box')), 'utf8')) as Record<string, string>,
     );
     expect(secret).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
     const names = await allText(join(home, 'state', 'names'));
@@ -87,7 +93,7 @@ describe('a kept VM', () => {
       ['state/names', 0o700],
       ['state/secrets', 0o700],
       ['state/names/box.json', 0o600],
-      ['state/secrets/box.json', 0o600],
+      [`state/${await secretsOf('box')}`, 0o600],
     ] as const) {
       expect([path, (await stat(join(home, path))).mode & 0o777]).toEqual([path, mode]);
     }
@@ -327,7 +333,7 @@ describe('commands in a kept VM', () => {
   });
 
   test('the keys of verified tunnels are where only the owner reads them; without keys there is no such tunnel', async () => {
-    const path = join(home, 'state', 'secrets', 'box.json');
+    const path = join(home, 'state', await secretsOf('box'));
     const kept = JSON.parse(await readFile(path, 'utf8')) as Record<string, string>;
     const { hostSeed } = JSON.parse(kept['box/tunnel-identity'] ?? '{}') as { hostSeed: string };
     expect(Buffer.from(hostSeed, 'base64')).toHaveLength(32);
@@ -422,11 +428,11 @@ describe('the registry', () => {
     ['state/names', 0o755, 0o700],
     ['state/secrets', 0o755, 0o700],
     ['state/names/box.json', 0o644, 0o600],
-    ['state/secrets/box.json', 0o644, 0o600],
+    ['state/secrets/box.*.json', 0o644, 0o600],
   ])('%s of mode %o is refused, with the line that closes it', async (place, open, closed) => {
     const { chmod } = await import('node:fs/promises');
     await keep('box');
-    const path = join(home, place);
+    const path = join(home, place.includes('*') ? `state/${await secretsOf('box')}` : place);
     await chmod(path, open);
     const calls = emulator.recorder.count();
     const commands = [['exec', '--name', 'box', 'true'], ['suspend', 'box'], ['terminate', 'box'], ['ls']];

@@ -1,4 +1,5 @@
 /** One change of a kept VM's state: taken up, changed, written down. */
+import { toCliError } from '../cli-error.ts';
 import type { CommandContext, Outcome } from '../command.ts';
 import { beginStep } from '../output/progress.ts';
 import type { KeptVm } from '../registry/kept-vm.ts';
@@ -23,6 +24,7 @@ export async function changeKept(
   const log = new LifecycleLog(sandbox, () => performance.now());
   const step = beginStep(terminal, `${doing} ${name}`);
   let changed = true;
+  let failure: unknown = null;
   try {
     const before = sandbox.lifecycle;
     await change(kept, interrupts.signal);
@@ -30,11 +32,16 @@ export async function changeKept(
     step.done(`${name} is ${sandbox.lifecycle.toLowerCase()}${changed ? '' : ' already'}`);
   } catch (error) {
     step.failed(`${name} is ${sandbox.lifecycle.toLowerCase()}`);
-    throw withAdvice(error, name);
-  } finally {
-    await log.close();
-    await kept.save();
+    failure = withAdvice(error, name);
   }
+  await log.close();
+  try {
+    await kept.save();
+  } catch (unwritten) {
+    if (failure === null) throw unwritten;
+    terminal.note(toCliError(unwritten).message);
+  }
+  if (failure !== null) throw failure;
   const data = {
     name,
     microvmId: sandbox.microvmId,

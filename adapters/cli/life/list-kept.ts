@@ -6,7 +6,8 @@ import { table } from '../output/table.ts';
 import { platformOf, registryOf } from '../registry/kept-vm.ts';
 import { notListening } from '../platform/loopback.ts';
 import type { NameEntry } from '../registry/name-entry.ts';
-import type { NameRegistry } from '../registry/name-registry.ts';
+import { lifeOf } from '../registry/name-entry.ts';
+import type { ListedName, NameRegistry } from '../registry/name-registry.ts';
 
 interface Row {
   readonly name: string;
@@ -24,14 +25,26 @@ interface Row {
 export async function listKept(context: CommandContext, offline: boolean): Promise<Outcome> {
   const registry = registryOf(context);
   const names = await registry.list();
-  const rows = await Promise.all(
-    names.map(async ({ name, entry, problem }): Promise<Row> => {
-      if (entry !== null) return await rowOf(registry, entry, context, offline);
-      const unknown = { microvmId: null, stateReason: null, region: null, endpointUrl: null, keptAtMs: null };
-      return { name, ...unknown, state: 'unreadable', problem };
-    }),
-  );
+  const rows: Row[] = [];
+  // A few at a time: each asks over connections of its own.
+  for (let from = 0; from < names.length; from += atOnce) {
+    const some = names.slice(from, from + atOnce);
+    rows.push(...(await Promise.all(some.map((listed) => listedRow(registry, listed, context, offline)))));
+  }
   return { data: { vms: rows }, text: rows.length === 0 ? 'No VM is kept.' : listing(rows, context) };
+}
+
+const atOnce = 8;
+
+async function listedRow(
+  registry: NameRegistry,
+  { name, entry, problem }: ListedName,
+  context: CommandContext,
+  offline: boolean,
+): Promise<Row> {
+  if (entry !== null) return await rowOf(registry, entry, context, offline);
+  const unknown = { microvmId: null, stateReason: null, region: null, endpointUrl: null, keptAtMs: null };
+  return { name, ...unknown, state: 'unreadable', problem };
 }
 
 async function rowOf(
@@ -40,17 +53,20 @@ async function rowOf(
   context: CommandContext,
   offline: boolean,
 ): Promise<Row> {
-  const { name, region, endpointUrl, keptAtMs, record } = entry;
+  const { name, region, endpointUrl, keptAtMs } = entry;
+  const record = lifeOf(entry);
   const microvmId = record?.known.microvmId ?? null;
   const row = { name, microvmId, region, endpointUrl, keptAtMs };
   if (record === null) return { ...row, state: 'reserved', stateReason: null, problem: null };
   if (microvmId === null || offline) {
     return { ...row, state: record.known.lifecycle, stateReason: record.known.stateReason, problem: null };
   }
-  await using platform = await platformOf(registry, entry, context);
   try {
+    await using platform = await platformOf(registry, entry, context);
     const plane = new ControlPlane(platform.ports);
-    const { state, stateReason } = await plane.getMicrovm(microvmId, { signal: context.interrupts.signal });
+    // A signal of its own: the listeners of many calls on the one of the process would look like a leak.
+    const signal = AbortSignal.any([context.interrupts.signal]);
+    const { state, stateReason } = await plane.getMicrovm(microvmId, { signal });
     return { ...row, state, stateReason, problem: null };
   } catch (error) {
     context.interrupts.signal.throwIfAborted();
@@ -78,7 +94,7 @@ function listing(rows: readonly Row[], { terminal }: CommandContext): string {
     row.state,
     row.microvmId ?? '',
     row.region ?? '',
-    row.keptAtMs === null ? '' : durationText(Date.now() - row.keptAtMs),
+    row.keptAtMs === null ? '' : durationText(Math.max(0, Date.now() - row.keptAtMs)),
     row.state === 'unreachable' ? 'connection refused' : inShort(row.problem ?? row.stateReason ?? ''),
   ]);
   return table([['NAME', 'STATE', 'ID', 'REGION', 'AGE', 'NOTE'], ...lines], { header: terminal.paintOut.quiet });

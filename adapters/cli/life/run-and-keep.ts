@@ -1,4 +1,5 @@
 /** Launches a VM that stays, and remembers it. */
+import { randomUUID } from 'node:crypto';
 import { Sandbox } from '../../../effects/index.ts';
 import type { RunResult, Secrets } from '../../../effects/index.ts';
 import { CliError, toCliError } from '../cli-error.ts';
@@ -31,6 +32,7 @@ export async function runAndKeep(plan: KeepPlan, context: CommandContext): Promi
   const entry: NameEntry = {
     version: 1,
     name,
+    sandboxId: randomUUID(),
     region: target.region,
     endpointUrl: target.endpointUrl,
     keptAtMs: Date.now(),
@@ -41,7 +43,7 @@ export async function runAndKeep(plan: KeepPlan, context: CommandContext): Promi
   try {
     await using platform = await platformOf(registry, entry, context);
     const watched = await watch(plan.watch);
-    sandbox = new Sandbox(platform.ports, watched.options);
+    sandbox = new Sandbox(platform.ports, { ...watched.options, sandboxId: entry.sandboxId });
     try {
       return await launchAndKeep(plan, context, { registry, entry, sandbox, secrets: platform.secrets });
     } finally {
@@ -51,22 +53,45 @@ export async function runAndKeep(plan: KeepPlan, context: CommandContext): Promi
     }
   } catch (error) {
     // Nothing was sent, or all of it is gone: then the name is free again.
-    if (sandbox === null || sandbox.substate === 'PENDING.idle' || sandbox.isTerminal) await registry.remove(name);
+    if (sandbox === null || sandbox.substate === 'PENDING.idle' || sandbox.isTerminal) {
+      // Somebody else may have done so already, and the name may be another VM's by now.
+      await registry.remove(entry).catch((second: unknown) => context.terminal.note(toCliError(second).message));
+    }
     throw error;
   }
 }
 
-async function launchAndKeep(
-  plan: KeepPlan,
-  context: CommandContext,
-  kept: {
-    readonly registry: NameRegistry;
-    readonly entry: NameEntry;
-    readonly sandbox: Sandbox;
-    readonly secrets: Secrets;
-  },
-): Promise<Outcome> {
-  const { registry, entry, sandbox, secrets } = kept;
+/** What is launched, and where it is to be remembered. */
+interface Launched {
+  readonly registry: NameRegistry;
+  readonly entry: NameEntry;
+  readonly sandbox: Sandbox;
+  readonly secrets: Secrets;
+}
+
+/**
+ * Writes down what was launched.
+ *
+ * @throws CliError when that cannot be done: a VM that nobody can find again is not left running
+ */
+async function remember({ registry, entry, sandbox, secrets }: Launched, name: string): Promise<void> {
+  try {
+    // The daemon has the variables now; only the token is needed from here on.
+    const ref = sandbox.record().known.launch?.request.launchEnvRef ?? null;
+    if (ref !== null) await secrets.remove(ref);
+    if (sandbox.tunnelIdentity !== null) await keepIdentity(secrets, name, sandbox.tunnelIdentity);
+    await registry.write({ ...entry, record: sandbox.record() });
+  } catch (error) {
+    const { kind, message } = toCliError(error);
+    throw new CliError(kind, `${sandbox.microvmId} was not kept, and is ended again. ${message}`, {
+      suggestions: ['vmchart ls shows what is kept.'],
+      cause: error,
+    });
+  }
+}
+
+async function launchAndKeep(plan: KeepPlan, context: CommandContext, kept: Launched): Promise<Outcome> {
+  const { entry, sandbox } = kept;
   const { terminal, interrupts } = context;
   const log = new LifecycleLog(sandbox, () => performance.now());
   const partial = new PartialExec();
@@ -85,17 +110,13 @@ async function launchAndKeep(
   let session;
   try {
     session = await launch(sandbox, plan.request, log, context);
+    await remember(kept, plan.name);
   } catch (failure) {
     const teardown = await tearDown(sandbox, terminal, interrupts);
     await log.close();
     const known = { ...data(null), kept: false, teardown: { ...teardown } };
     throw failureOf({ failure, execFailure: null, teardown, data: known, region: entry.region, interrupts }) ?? failure;
   }
-  // The daemon has the variables now; only the token is needed from here on.
-  const ref = sandbox.record().known.launch?.request.launchEnvRef ?? null;
-  if (ref !== null) await secrets.remove(ref);
-  if (sandbox.tunnelIdentity !== null) await keepIdentity(secrets, plan.name, sandbox.tunnelIdentity);
-  await registry.write({ ...entry, record: sandbox.record() });
   terminal.progress(`kept as ${plan.name}; it bills until it ends: vmchart terminate ${plan.name}`);
   let result: RunResult | null = null;
   if (plan.line !== null) {

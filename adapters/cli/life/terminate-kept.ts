@@ -21,12 +21,14 @@ export async function terminateKept(
   options: TerminateKeptOptions,
 ): Promise<Outcome> {
   const registry = registryOf(context);
+  // What is to be forgotten is what stands there now, and not what takes its place meanwhile.
+  const listed = options.forget ? (await registry.list()).find((each) => each.name === name) : undefined;
   try {
     return await terminateAndRemove(name, context, options);
   } catch (error) {
     if (!options.forget) throw withForgetHint(error, name);
-    if (!(await registry.list()).some((listed) => listed.name === name)) throw error;
-    await registry.remove(name);
+    if (listed === undefined) throw error;
+    await (listed.entry === null ? registry.removeUnreadable(name) : registry.remove(listed.entry));
     const { message } = toCliError(error);
     context.terminal.note(`The name ${name} is given up. If its VM is still there, it was not ended: ${message}`);
     const data = { name, outcome: 'forgotten', forgotten: true, teardown: null, reason: message };
@@ -60,21 +62,31 @@ async function terminateAndRemove(
   const teardown = gone ? { ...report, terminateAccepted: false } : report;
   // What was accepted ends by itself, whether or not anybody waited for it.
   const ending = teardown.undeleted.length === 0;
-  if (ending) await registry.remove(name);
-  else await kept.save();
+  const remembered = ending ? registry.remove(entry) : kept.save();
+  const unwritten = await remembered.then(
+    () => null,
+    (error: unknown) => toCliError(error),
+  );
   const data = {
     name,
     microvmId: sandbox.microvmId,
     region: entry.region,
     outcome: !ending ? 'failed' : gone ? 'already-gone' : teardown.lifecycle === 'TERMINATED' ? 'ended' : 'ending',
-    forgotten: ending,
+    forgotten: ending && unwritten === null,
     teardown: { ...teardown },
   };
   const failed = failureOf({ failure: null, execFailure: null, teardown, data, region: entry.region, interrupts });
   if (failed !== null) {
     const { kind, message, suggestions } = failed;
+    if (unwritten !== null) terminal.note(unwritten.message);
     const hint = ending ? [] : [`If the VM is gone with its emulator: vmchart terminate ${name} --forget`];
     throw new CliError(kind, message, { suggestions: [...suggestions, ...hint], data, cause: failed });
+  }
+  if (unwritten !== null) {
+    const { kind, message, suggestions } = unwritten;
+    const vm = sandbox.microvmId ?? 'what was launched';
+    const what = gone ? 'was gone already' : teardown.lifecycle === 'TERMINATED' ? 'was ended' : 'is ending';
+    throw new CliError(kind, `${vm} ${what}. ${message}`, { suggestions, data, cause: unwritten });
   }
   return {
     data,

@@ -8,6 +8,7 @@ import type { CommandContext } from '../command.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { openPlatform } from '../platform/open-platform.ts';
 import type { NameEntry } from './name-entry.ts';
+import { lifeOf } from './name-entry.ts';
 import { NameRegistry } from './name-registry.ts';
 import { stateDirectory } from './state-directory.ts';
 
@@ -21,19 +22,33 @@ export function targetOfEntry({ region, endpointUrl }: NameEntry): Exclude<Targe
   return endpointUrl === null ? { kind: 'aws', region, endpointUrl } : { kind: 'emulator', region, endpointUrl };
 }
 
-/** A journal that keeps the one life of a name in its entry, so that no intent is lost with the process. */
+/**
+ * A journal that keeps the one life of a name in its entry, so that no intent is lost with the process. An intent
+ * that cannot be kept there is an error, and its call is not made; only an end needs no record, since it leaves
+ * nothing that could be forgotten.
+ */
 export function entryJournal(registry: NameRegistry, entry: NameEntry): Journal {
+  const { sandboxId } = entry;
+  const own = async () => {
+    const found = await registry.read(entry.name);
+    return found.sandboxId === sandboxId ? found.record : null;
+  };
   return {
-    write: (record) => registry.write({ ...entry, record }),
-    async read(sandboxId) {
-      const { record } = await registry.read(entry.name);
-      return record?.sandboxId === sandboxId ? record : null;
+    async write(record) {
+      try {
+        await registry.write({ ...entry, record });
+      } catch (error) {
+        if (!record.substate.startsWith('TERMINAT')) throw error;
+      }
     },
+    read: async (id) => (id === sandboxId ? await own() : null),
     async list() {
-      const { record } = await registry.read(entry.name);
+      const record = await own();
       return record === null ? [] : [record];
     },
-    remove: () => registry.remove(entry.name),
+    async remove(id) {
+      if (id === sandboxId) await registry.remove(entry);
+    },
   };
 }
 
@@ -43,7 +58,7 @@ export async function platformOf(
   entry: NameEntry,
   context: Pick<CommandContext, 'environment' | 'terminal'>,
 ): Promise<Platform & { readonly secrets: Secrets }> {
-  const secrets = fileSecrets(registry.secretsPath(entry.name));
+  const secrets = fileSecrets(registry.secretsPath(entry));
   const platform = await openPlatform(targetOfEntry(entry), context.environment, {
     secrets,
     journal: entryJournal(registry, entry),
@@ -59,7 +74,11 @@ export interface KeptVm extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly registry: NameRegistry;
   readonly platform: Platform;
-  /** Writes down where the life stands now. */
+  /**
+   * Writes down where the life stands now.
+   *
+   * @throws CliError that names the VM when its name was given up, or stands for another life by now
+   */
   save(): Promise<void>;
 }
 
@@ -79,14 +98,15 @@ export async function openKept(
   if (options.region !== undefined && options.region !== entry.region) {
     throw usageError(`${name} is in ${entry.region}, not in ${options.region}.`, ['Leave out --region.']);
   }
-  if (entry.record === null) {
+  const record = lifeOf(entry);
+  if (record === null) {
     throw new CliError('Precondition', `The name ${name} is reserved, and nothing has been launched under it yet.`, {
       suggestions: [`Wait for the launch, or give the name up: vmchart terminate ${name} --forget`],
     });
   }
   const platform = await platformOf(registry, entry, context);
   try {
-    const sandbox = await Sandbox.restore(platform.ports, entry.record, {
+    const sandbox = await Sandbox.restore(platform.ports, record, {
       signal: context.interrupts.signal,
       // Whoever types "suspend" wants it suspended: a wish that is met already is a success, without a call.
       policy: { whenAlreadyThere: 'succeed' },
