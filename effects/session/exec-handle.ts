@@ -81,7 +81,11 @@ export class ExecHandle {
     return this.#poll;
   }
 
-  /** The output as typed events, from an offset on, across cuts. Nothing is sent before it is read. */
+  /**
+   * The output as typed events, from an offset on, across cuts. Nothing is sent before it is read.
+   *
+   * It has no deadline: `maxReconnects` bounds how often it attaches again, and `signal` how long it lasts.
+   */
   stream(options: StreamOptions = {}): OutputStream {
     return new OutputStream(this.transport, this.execId, options);
   }

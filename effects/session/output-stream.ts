@@ -4,6 +4,7 @@ import type { Actor } from 'xstate';
 import { outputStreamMachine } from '../../machines/output-stream.ts';
 import type { HttpStream } from '../ports.ts';
 import { VmchartError, fromRecord, toVmchartError } from '../errors.ts';
+import { checkCap } from './caps.ts';
 import { checkedDurationMs, linkSignals } from './deadline.ts';
 import type { EventFrame } from './event-stream.ts';
 import { EventStreamParser } from './event-stream.ts';
@@ -17,7 +18,14 @@ export interface StreamOptions {
   readonly offset?: number;
   /** Attach again after a cut. Default `true`. */
   readonly reconnect?: boolean;
-  /** How many re-attaches a stream may need over its whole life. Default 20. */
+  /**
+   * How many re-attaches a stream may need over its whole life. Default 20; `Infinity` for no limit.
+   *
+   * It bounds attempts, not time. A refusal that may pass, such as a 500, and an answer that ends without an exit are
+   * attempts; between them lie 250 ms, 500 ms, 1 s, 2 s and then 4 s each, together 68 s for 20. Each may also wait
+   * for the session's `timeoutMs` until the answer begins, and for `idleTimeoutMs` when it falls silent. A daemon that
+   * sends keep-alives and no exit is followed for ever: only a `signal` ends that.
+   */
   readonly maxReconnects?: number;
   /** Ends with `OutputGap` when bytes are gone for good, instead of telling of it. Default `false`. */
   readonly errorOnGap?: boolean;
@@ -25,6 +33,7 @@ export interface StreamOptions {
   readonly idleTimeoutMs?: number;
   /** What an unfinished event may hold, in bytes. Default 4 MiB. */
   readonly frameLimitBytes?: number;
+  /** Ends the stream at any moment, with the signal's reason. `AbortSignal.timeout()` bounds its whole time. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -67,6 +76,8 @@ export class OutputStream implements AsyncIterable<ExecEvent> {
     if (!Number.isSafeInteger(offset) || offset < 0) {
       throw new VmchartError('InvalidArg', `An offset is a whole number, zero or more; got ${offset}.`);
     }
+    checkCap('maxReconnects', options.maxReconnects);
+    checkCap('frameLimitBytes', options.frameLimitBytes);
     this.#transport = transport;
     this.#execId = execId;
     this.#options = options;

@@ -100,6 +100,52 @@ describe('an error whose body never comes', () => {
   });
 });
 
+describe('a stream of an exec that never gets anywhere', () => {
+  const streamOver = (openStream: Http['openStream'], clock: Clock) =>
+    sessionOver({ send: () => Promise.reject(new Error('a stream is expected')), openStream }, clock)
+      .exec('e1')
+      .follow(() => undefined);
+
+  test.each([
+    ['a 500', 500, 'Retryable'],
+    ['an empty 200', 200, 'Retryable'],
+  ])('C5 by default %s ends it after 20 re-attaches and 68 s', async (_what, status, kind) => {
+    const clock = manualClock({ autoAdvance: true });
+    let attached = 0;
+    const outcome = streamOver(async () => {
+      attached += 1;
+      return { status, headers: {}, body: (async function* () {})(), close: () => undefined };
+    }, clock);
+    expect(await rejection(outcome)).toMatchObject({ kind });
+    expect([attached, clock.now()]).toEqual([21, 67_750]);
+  });
+
+  test('C5 an answer that never begins ends it after 20 re-attaches, each of them bounded', async () => {
+    const clock = manualClock();
+    let attached = 0;
+    let endedAt = 0;
+    const outcome = rejection(
+      streamOver(async () => {
+        attached += 1;
+        return await never();
+      }, clock),
+    ).finally(() => (endedAt = clock.now()));
+    while (clock.now() < 200_000) await clock.advance(250);
+    expect(await outcome).toMatchObject({ kind: 'Retryable' });
+    expect([attached, endedAt]).toEqual([21, 67_750 + 21 * 5_000]);
+  });
+
+  test.each([Number.NaN, -1, 'x' as unknown as number])(
+    'B3 a limit of %p is refused before anything is sent',
+    (limit) => {
+      const session = sessionOver(new DaemonRecorder(), manualClock());
+      for (const options of [{ maxReconnects: limit }, { frameLimitBytes: limit }]) {
+        expect(() => session.exec('e1').stream(options)).toThrow(expect.objectContaining({ reason: 'cap' }));
+      }
+    },
+  );
+});
+
 describe('a file that never ends', () => {
   const mebibyte = Buffer.alloc(1024 * 1024);
 
