@@ -1,7 +1,9 @@
 /** `vmchart demo` and `vmchart run` on real emulated VMs. */
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { startEmulator } from '../../adapters/emulator/index.ts';
 import type { Emulator } from '../../adapters/emulator/index.ts';
+import { failureOf } from '../../adapters/cli/life/conclude.ts';
+import { VmchartError } from '../../effects/index.ts';
 import { HandSignals, cli, json } from './harness.ts';
 
 // Real processes on a machine that may be busy.
@@ -195,6 +197,68 @@ describe('run on a running emulator', () => {
     const ended = await running;
     expect(ended).toMatchObject({ exitCode: 11, error: { kind: 'Interrupted' } });
     expect(ended.error?.message).toContain(`Not deleted: ${String(ended.data?.['microvmId'])}`);
+  });
+
+  describe('when every RunMicrovm is answered with 500', () => {
+    beforeEach(() => {
+      emulator.faults.clear();
+      emulator.faults.add({ operation: 'RunMicrovm', kind: 'internal', times: 999 });
+    });
+    afterEach(() => emulator.faults.clear());
+
+    /** Starts a run, waits until its launch was tried, and interrupts it. */
+    async function interrupted(words: readonly string[], times: number) {
+      const asked = emulator.recorder.count('RunMicrovm');
+      const interrupts = new HandSignals();
+      const running = cli([...words, ...there, '--exec', 'true'], { interrupts });
+      while (emulator.recorder.count('RunMicrovm') === asked) await turn();
+      for (let sent = 0; sent < times; sent += 1) interrupts.interrupt();
+      const startedAt = performance.now();
+      const ran = await running;
+      return { ...ran, tookMs: performance.now() - startedAt };
+    }
+
+    test('an unnamed run says that a VM may be there, its token once, and how to find it', async () => {
+      const { code, stderr, tookMs } = await interrupted(['run'], 2);
+      expect(code).toBe(11);
+      // The first signal ends the launch, the second one the asking: neither is waited out.
+      expect(tookMs).toBeLessThan(5_000);
+      expect(stderr).toContain('asking what became of the launch; a second signal ends the wait');
+      expect(stderr).toMatch(
+        /error: Interrupted by SIGINT\. Whether RunMicrovm made a VM is unknown, and one may be running; the launch's client token is \S+\.\n/,
+      );
+      const [, token = ''] = /client token is (\S+)\.\n/.exec(stderr) ?? [];
+      expect(token.length).toBeGreaterThan(8);
+      expect(stderr.split(token)).toHaveLength(2);
+      expect(stderr).toContain('list-microvms --region us-east-1');
+      expect(stderr).not.toMatch(/terminate again|the same command again/);
+    });
+
+    test('without a signal the sentence is the same, and trying again is not what is suggested', () => {
+      const refused = new VmchartError('Retryable', 'RunMicrovm was answered with 500.', { reason: 'throttled' });
+      const ending = {
+        failure: refused,
+        execFailure: null,
+        teardown: {
+          terminateAccepted: false,
+          lifecycle: 'TERMINATING' as const,
+          undeleted: ['launch intent token-1'],
+          failures: ['whether RunMicrovm made a VM is still unknown; the intent token-1 is kept: terminate again'],
+        },
+        data: {},
+        region: 'eu-west-1',
+        interrupts: new HandSignals(),
+      };
+      const unnamed = failureOf({ ...ending, unnamed: true });
+      expect(unnamed?.message).toBe(
+        "RunMicrovm was answered with 500. Whether RunMicrovm made a VM is unknown, and one may be running; the launch's client token is token-1.",
+      );
+      expect([unnamed?.kind, unnamed?.suggestions.length]).toEqual(['Retryable', 3]);
+      expect(unnamed?.suggestions.join()).not.toContain('the same command again');
+      expect(unnamed?.suggestions[0]).toContain('list-microvms --region eu-west-1');
+      // A kept life can be terminated again by its name.
+      expect(failureOf(ending)?.message).toContain('terminate again');
+    });
   });
 
   test('a later interrupt hurries a teardown that gets no answer', async () => {

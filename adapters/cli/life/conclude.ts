@@ -2,7 +2,13 @@
 import type { TeardownReport } from '../../../effects/index.ts';
 import { CliError, toCliError } from '../cli-error.ts';
 import type { Interrupts } from '../signals.ts';
-import { cleanupSuggestions, leftovers } from './teardown.ts';
+import {
+  cleanupSuggestions,
+  leftovers,
+  unresolvedSentence,
+  unresolvedSuggestions,
+  unresolvedToken,
+} from './teardown.ts';
 
 /** What is known at the end. */
 export interface Ending {
@@ -14,6 +20,8 @@ export interface Ending {
   readonly data: Readonly<Record<string, unknown>>;
   readonly region: string;
   readonly interrupts: Interrupts;
+  /** Nobody keeps a record of this life: what is not known now, no later command can find out. */
+  readonly unnamed?: boolean;
 }
 
 /**
@@ -22,18 +30,26 @@ export interface Ending {
  */
 export function failureOf(ending: Ending): CliError | null {
   const { failure, execFailure, teardown, data, region, interrupts } = ending;
-  const left = leftovers(teardown);
-  const cleanup = cleanupSuggestions(teardown, region);
+  const token = ending.unnamed === true ? unresolvedToken(teardown) : null;
+  const left = token === null ? leftovers(teardown) : unresolvedSentence(token);
+  const cleanup = token === null ? cleanupSuggestions(teardown, region) : unresolvedSuggestions(region);
   const interrupted = interrupts.signal.aborted;
   const cause = interrupted ? (interrupts.signal.reason as unknown) : failure;
   if (cause !== null) {
-    const error = toCliError(cause, data);
+    const told = toCliError(cause, data);
+    // "Try the same command again" would launch a second VM beside the one that may be there.
+    const error = token === null ? told : withoutSuggestions(told);
     const clean = interrupted ? endText(teardown) : null;
     return withMore(error, left ?? clean, cleanup, data);
   }
   if (execFailure !== null) return left === null ? execFailure : withMore(execFailure, left, cleanup, data);
   if (left === null) return null;
   return new CliError('Platform', left, { suggestions: cleanup, data });
+}
+
+function withoutSuggestions(error: CliError): CliError {
+  const { kind, message, exitCode, data } = error;
+  return new CliError(kind, message, { exitCode, ...(data === null ? {} : { data }), cause: error });
 }
 
 function endText({ terminateAccepted, lifecycle }: TeardownReport): string {

@@ -23,7 +23,7 @@ export async function runDemo(line: string, context: CommandContext): Promise<Ou
   await using platform = await openPlatform({ kind: 'embedded' }, environment, { emulator: pace });
   const { ports, emulator } = platform;
   opening.done(`platform at ${ports.endpointUrl} ${quiet(`(${emulator?.notice ?? ''})`)}`);
-  await using sandbox = new Sandbox(ports);
+  const sandbox = new Sandbox(ports);
   const log = new LifecycleLog(sandbox, () => ports.clock.now());
   let result: RunResult | null = null;
   let failure: unknown = null;
@@ -35,6 +35,7 @@ export async function runDemo(line: string, context: CommandContext): Promise<Ou
     failure = error;
   }
   const teardown = await tearDown(sandbox, terminal, interrupts);
+  sandbox.actor.stop();
   await log.close();
   const calls = countCalls(emulator?.recorder.requests ?? []);
   const data = {

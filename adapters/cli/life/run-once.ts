@@ -31,7 +31,7 @@ export async function runOnce(plan: RunPlan, context: CommandContext): Promise<O
   const { terminal, interrupts, environment } = context;
   await using platform = await openPlatform(plan.target, environment, { warn: (text) => terminal.note(text) });
   const watched = await watch(plan.watch);
-  await using sandbox = new Sandbox(platform.ports, watched.options);
+  const sandbox = new Sandbox(platform.ports, watched.options);
   const log = new LifecycleLog(sandbox, () => platform.ports.clock.now());
   let result: RunResult | null = null;
   const partial = new PartialExec();
@@ -46,6 +46,8 @@ export async function runOnce(plan: RunPlan, context: CommandContext): Promise<O
     failure = error;
   }
   const teardown = await tearDown(sandbox, terminal, interrupts);
+  // Not disposed of: that would terminate once more, after the teardown has said what may be left, and wait unseen.
+  sandbox.actor.stop();
   await log.close();
   if (result !== null) watched.printed(result);
   await watched.close();
@@ -66,6 +68,7 @@ export async function runOnce(plan: RunPlan, context: CommandContext): Promise<O
     data,
     region: platform.ports.region,
     interrupts,
+    unnamed: true,
   });
   if (failed !== null) throw failed;
   return plan.line === null ? { data, text: log.states.join(' → ') } : { data };
