@@ -48,6 +48,7 @@ function optionRows(options: Readonly<Record<string, Argument<unknown>>>): strin
 const envelope = `## The JSON object
 
 With \`--json\` a command prints exactly one object on stdout, whatever happens; progress goes to stderr.
+Only a signal that comes while Node.js itself is starting, before any of this program is read, ends it without one.
 
 \`\`\`text
 { "type": "run", "ok": true, "data": { ... } }
