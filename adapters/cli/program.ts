@@ -40,7 +40,7 @@ export async function runProgram(words: readonly string[], host: ProgramHost): P
   const show = async (outcome: Outcome) => {
     announced = true;
     if (terminal.json) await terminal.out(`${JSON.stringify(successEnvelope(type, outcome))}\n`);
-    else if (outcome.text !== undefined) await terminal.out(`${outcome.text}\n`);
+    else if (outcome.text !== undefined) await terminal.say(outcome.text);
   };
   try {
     const call = resolveCall(words, host.commands ?? allCommands);

@@ -1,5 +1,5 @@
 /** The daemon's account of processes (`agentd-protocol.md` 11). */
-import { isArray, isBoolean, isNumber, isString, objectIn, optional, required } from './decode.ts';
+import { isArray, isBoolean, isString, objectIn, optional, required } from './decode.ts';
 import type { Transport } from './transport.ts';
 
 /** The process group of one command. */
@@ -27,10 +27,20 @@ function decodeGroup(entry: unknown): ProcGroup {
   const from = objectIn(entry, 'an entry of procs');
   return {
     execId: required(from, 'exec_id', isString),
-    pgid: optional(from, 'pgid', isNumber, null),
-    startedAtSec: optional(from, 'started_at', isNumber, 0),
+    pgid: optional(from, 'pgid', isProcessId, null),
+    startedAtSec: optional(from, 'started_at', isTime, 0),
     childExited: optional(from, 'child_exited', isBoolean, false),
     reap: optional(from, 'reap', isBoolean, false),
-    pids: optional(from, 'pids', isArray, [] as readonly unknown[]).filter(isNumber),
+    pids: optional(from, 'pids', isArray, [] as readonly unknown[]).filter(isProcessId),
   };
+}
+
+/** A `uint32`. */
+function isProcessId(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffff_ffff;
+}
+
+/** Whole seconds that a date can hold (ECMA-262 21.4.1.1). */
+function isTime(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 8_640_000_000_000;
 }

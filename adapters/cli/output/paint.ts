@@ -1,4 +1,5 @@
 /** Colours, where somebody sees them and wants them. */
+import { mark } from './plain-text.ts';
 
 /** The few styles that the command line uses. */
 export interface Paint {
@@ -22,7 +23,7 @@ export function painter(
   const style =
     ([begin, end]: Style) =>
     (text: string) =>
-      wanted ? `\u001B[${begin}m${text}\u001B[${end}m` : text;
+      wanted ? `${mark(begin)}${text}${mark(end)}` : text;
   return {
     strong: style([1, 22]),
     quiet: style([2, 22]),

@@ -32,7 +32,7 @@ export function beginStep(terminal: Terminal, text: string): Step {
     const turn = terminal.paint.accent(frames[(frame += 1) % frames.length] ?? '');
     const { time, width } = elapsed(startedAt);
     const room = Math.max(10, terminal.columns - width - 6);
-    terminal.draw(`\r\u001B[2K${turn} ${said.slice(0, room)} ${terminal.paint.quiet(time)}`);
+    terminal.draw(`${turn} ${said.slice(0, room)} ${terminal.paint.quiet(time)}`);
   };
   let timer: NodeJS.Timeout | undefined;
   if (terminal.live) {
@@ -44,7 +44,7 @@ export function beginStep(terminal: Terminal, text: string): Step {
     if (!open) return;
     open = false;
     clearInterval(timer);
-    if (terminal.live) terminal.draw('\r\u001B[2K');
+    if (terminal.live) terminal.draw();
     terminal.progress(`${mark} ${last} ${terminal.paint.quiet(elapsed(startedAt).time)}`);
   };
   return {
@@ -65,6 +65,7 @@ function elapsed(since: number): { time: string; width: number } {
 
 /** A duration as people read it: `85 ms`, `1.24 s`, `3 min 20 s`. */
 export function durationText(ms: number): string {
+  if (!Number.isFinite(ms)) return 'unknown';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(2)} s`;
   const seconds = Math.round(ms / 1_000);

@@ -1,4 +1,5 @@
 /** Small tables in plain text. */
+import { plainCell } from './plain-text.ts';
 
 /** How wide a text stands on a terminal: escape sequences take no room, wide letters take two places. */
 export function widthOf(text: string): number {
@@ -34,17 +35,18 @@ export interface TableOptions {
   readonly header?: (text: string) => string;
 }
 
-/** Lays rows out in columns; the first row is the header. No line ends in a space. */
-export function table(rows: readonly (readonly string[])[], options: TableOptions = {}): string {
+/** Lays rows out in columns; the first row is the header. No line ends in a space, and no cell breaks a line. */
+export function table(cells: readonly (readonly string[])[], options: TableOptions = {}): string {
+  const rows = cells.map((row) => row.map(plainCell));
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
     Math.max(0, ...rows.map((row) => widthOf(row[column] ?? ''))),
   );
   const lines = rows.map((row, index) => {
-    const cells = widths.map((width, column) =>
+    const padded = widths.map((width, column) =>
       pad(row[column] ?? '', width, options.right?.includes(column) === true ? 'right' : 'left'),
     );
-    const line = cells.join('  ').trimEnd();
+    const line = padded.join('  ').trimEnd();
     return (options.indent ?? '') + (index === 0 && options.header !== undefined ? options.header(line) : line);
   });
   return lines.join('\n');

@@ -2,6 +2,7 @@
 import type { Writable } from 'node:stream';
 import type { Paint } from './paint.ts';
 import { painter } from './paint.ts';
+import { plainLine, plainText, unmarked } from './plain-text.ts';
 
 /** A stream that may be a terminal. */
 export type Sink = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -58,7 +59,12 @@ export class Terminal {
 
   /** Data, as it is. Resolves when the reader has taken it, so that a slow reader slows the source. */
   async out(chunk: string | Uint8Array): Promise<void> {
-    await this.#write('standard output', this.#stdout, chunk);
+    await this.#write('standard output', this.#stdout, typeof chunk === 'string' ? unmarked(chunk) : chunk);
+  }
+
+  /** A result for people, with its line end: nothing in it acts on the terminal but our own colours. */
+  async say(text: string): Promise<void> {
+    await this.out(`${plainText(text)}\n`);
   }
 
   /** What the command in the VM wrote to its stderr, as it is. */
@@ -86,9 +92,11 @@ export class Terminal {
     if (!this.quiet) this.note(line);
   }
 
-  /** A line that people have to see, on stderr. */
-  note(line: string): void {
-    if (!broken(this.#stderr)) this.#stderr.write(`${line}\n`);
+  /** Lines that people have to see, on stderr: nothing in them breaks a line, or acts on the terminal. */
+  note(lines: string | readonly string[]): void {
+    if (broken(this.#stderr)) return;
+    const each = typeof lines === 'string' ? [lines] : lines;
+    this.#stderr.write(each.map((line) => `${unmarked(plainLine(line))}\n`).join(''));
   }
 
   async #write(stream: LostOutput['stream'], sink: Sink, chunk: string | Uint8Array): Promise<void> {
@@ -97,9 +105,9 @@ export class Terminal {
     if (error !== null && !goneCodes.has(code)) this.#lost ??= { stream, code };
   }
 
-  /** Draws without a line end. Only where `live`. */
-  draw(text: string): void {
-    if (!broken(this.#stderr)) this.#stderr.write(text);
+  /** Wipes the line that is drawn, and draws another without a line end. Only where `live`. */
+  draw(line = ''): void {
+    if (!broken(this.#stderr)) this.#stderr.write(`\r\u001B[2K${unmarked(plainLine(line))}`);
   }
 }
 

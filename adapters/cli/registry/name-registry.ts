@@ -279,7 +279,7 @@ function notRemoved(life: NameEntry, found: Exclude<Found, { kind: 'free' }>): C
   }
   const own = life.record?.known.microvmId;
   const message = `The name ${name} stands for ${vmOf(found)} by now, and stays taken.`;
-  return new CliError('Precondition', own == null ? message : `${message} It stood for ${own}.`, {
+  return new CliError('Precondition', own === undefined || own === null ? message : `${message} It stood for ${own}.`, {
     suggestions: ['vmchart ls shows what is kept.'],
   });
 }
