@@ -155,17 +155,17 @@ export class NameRegistry {
    * Gives the name of a life up and forgets its token. A name that is free already stays free.
    *
    * @throws CliError of kind `Precondition` when the name stands for another life by now, `Config` when its entry
-   *   cannot be read: that entry, and the token of the other life, stay
+   *   cannot be read: that entry, and the token of the other life, stay; the token of this one is forgotten
    */
   async remove(entry: NameEntry): Promise<void> {
     try {
+      await rm(this.secretsPath(entry), { force: true });
       await this.#alone(entry.name, async () => {
         const found = await this.#look(entry.name);
         if (found.kind === 'entry' && found.entry.sandboxId === entry.sandboxId)
           await rm(this.#path(entry.name), { force: true });
         else if (found.kind !== 'free') throw notRemoved(entry, found);
       });
-      await rm(this.secretsPath(entry), { force: true });
     } catch (error) {
       throw storeError(this.#path(entry.name), error);
     }
