@@ -70,7 +70,10 @@ async function bundle() {
     comments: { legal: true, annotation: false, jsdoc: false },
     codeSplitting: {
       groups: [
-        { name: 'base', test: (path) => inLibrary(path) && command.has(path), priority: 3 },
+        { name: 'base', test: (path) => inLibrary(path) && command.has(path), priority: 4 },
+        // What listens for signals stands before the rest of the command is opened.
+        { name: 'early', test: (path) => path.endsWith('early-signals.ts'), priority: 5 },
+        { name: 'command', test: (path) => command.has(path), priority: 3 },
         { name: 'lifecycle', test: (path) => inLibrary(path) && path.startsWith(join(root, 'machines/')), priority: 2 },
         { name: 'library', test: inLibrary, priority: 1 },
       ],
