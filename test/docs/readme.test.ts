@@ -1,6 +1,6 @@
 /** The README is true: its programs and its commands are run, here, as they stand. */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +27,9 @@ async function printed(program: string, name: string): Promise<string[]> {
   return lines;
 }
 
+/** What still runs; one whose test gave up ends with the tests. */
+const children = new Set<ChildProcess>();
+
 /** Runs a command line, until it ends or, when it serves, until it has said where. */
 async function run(
   words: string[],
@@ -35,6 +38,8 @@ async function run(
   const child = spawn(process.execPath, [join(root, 'scripts', 'vmchart.mjs'), ...words], {
     env: { PATH: process.env['PATH'], HOME: scratch, NO_COLOR: '1' },
   });
+  children.add(child);
+  child.once('close', () => children.delete(child));
   const out = { stdout: '', stderr: '' };
   const seen = () => {
     if (until?.test(out.stdout + out.stderr) === true) child.kill('SIGTERM');
@@ -48,7 +53,10 @@ async function run(
 }
 
 beforeAll(() => mkdir(scratch, { recursive: true }));
-afterAll(() => rm(scratch, { recursive: true, force: true }));
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await rm(scratch, { recursive: true, force: true });
+});
 
 describe('programs', () => {
   const [first = '', second = ''] = blocks('ts');
