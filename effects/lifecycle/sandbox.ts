@@ -41,7 +41,7 @@ import type { WaitOptions } from './sandbox-observer.ts';
 import { adaptiveSchedules } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
 import { secretRefs } from './sealed-secrets.ts';
-import { unknownTerminateOptions } from './teardown.ts';
+import { endWaitMs, unknownTerminateOptions } from './teardown.ts';
 import type { TeardownReport, TerminateOptions } from './teardown.ts';
 
 /** How a sandbox may behave. */
@@ -366,7 +366,7 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
 
   async #terminateVm(options: TerminateOptions, report: TeardownReport): Promise<void> {
     const { signal } = options;
-    const timeoutMs = this.#waitOf(options, report);
+    const timeoutMs = endWaitMs(options, report);
     try {
       await this.#desk.carryOut(this.events.terminate({ timeoutMs }), signal);
       report.terminateAccepted = this.microvmId !== null;
@@ -380,17 +380,6 @@ export class Sandbox extends SandboxObserver implements AsyncDisposable {
     }
     // Whoever drops the handle now is still told of a VM that lives on.
     this.#abandonment.released = report.undeleted.length === 0;
-  }
-
-  /** How long to wait for the end. A number that makes no sense must not keep a VM alive: then nobody waits. */
-  #waitOf({ waitForTerminated = false }: TerminateOptions, report: TeardownReport): number | null {
-    if (typeof waitForTerminated === 'boolean') return waitForTerminated ? 300_000 : null;
-    try {
-      return checkedDurationMs('waitForTerminated', waitForTerminated);
-    } catch (error) {
-      report.failures.push(toVmchartError(error).message);
-      return null;
-    }
   }
 
   /** Builds an image and waits until it can be launched. {@link run} without an image then uses it. */

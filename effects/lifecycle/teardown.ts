@@ -1,6 +1,8 @@
 /** The end of a sandbox: VM, then image, then the log group is named. Nothing here throws (`client-behaviour.md` 2.10). */
-import { unknownOptions } from '../known-options.ts';
 import type { VmState } from '../../machines/index.ts';
+import { checkedDurationMs } from '../durations.ts';
+import { toVmchartError } from '../errors.ts';
+import { unknownOptions } from '../known-options.ts';
 
 /** What a teardown should take along. */
 export interface TerminateOptions {
@@ -47,4 +49,15 @@ const terminateOptions: Readonly<Record<keyof TerminateOptions, true>> = {
 /** Misspelt options of a teardown, which is carried out all the same: a VM that is left running is worse. */
 export function unknownTerminateOptions(options: TerminateOptions): string[] {
   return unknownOptions(options, Object.keys(terminateOptions));
+}
+
+/** How long to wait for the end, or `null`. A number that makes no sense must not keep a VM alive: then nobody waits. */
+export function endWaitMs({ waitForTerminated = false }: TerminateOptions, report: TeardownReport): number | null {
+  if (typeof waitForTerminated === 'boolean') return waitForTerminated ? 300_000 : null;
+  try {
+    return checkedDurationMs('waitForTerminated', waitForTerminated);
+  } catch (error) {
+    report.failures.push(toVmchartError(error).message);
+    return null;
+  }
 }

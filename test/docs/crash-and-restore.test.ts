@@ -1,8 +1,9 @@
 /** docs/crash-and-restore.md is true: its program runs, and prints what the page says. */
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { blocksOf, printedBy } from './program.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const page = await readFile(join(root, 'docs', 'crash-and-restore.md'), 'utf8');
@@ -12,17 +13,9 @@ beforeAll(() => mkdir(scratch, { recursive: true }));
 afterAll(() => rm(scratch, { recursive: true, force: true }));
 
 test('FC-124 FC-127 the program of the page finds everything that a dead process started', async () => {
-  const programs = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? '');
+  const programs = blocksOf(page, 'ts');
   expect(programs).toHaveLength(1);
-  const file = join(scratch, 'program.ts');
-  await writeFile(file, programs[0] ?? '');
-  const lines: string[] = [];
-  const log = jest.spyOn(console, 'log').mockImplementation((...words) => void lines.push(words.join(' ')));
-  try {
-    await import(file);
-  } finally {
-    log.mockRestore();
-  }
+  const lines = await printedBy(programs[0] ?? '', join(scratch, 'program.ts'));
   expect(lines).toEqual([
     'job-1 SUSPENDED.idle',
     'still here',

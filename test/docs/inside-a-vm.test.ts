@@ -1,8 +1,9 @@
 /** docs/inside-a-vm.md is true: its programs run. */
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { blocksOf, printedBy } from './program.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const page = await readFile(join(root, 'docs', 'inside-a-vm.md'), 'utf8');
@@ -11,21 +12,10 @@ const scratch = join(root, 'artifacts', `inside-a-vm-${process.pid}`);
 beforeAll(() => mkdir(scratch, { recursive: true }));
 afterAll(() => rm(scratch, { recursive: true, force: true }));
 
-const programs = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? '');
+const programs = blocksOf(page, 'ts');
 
 /** What a program of the page prints. */
-async function printed(index: number): Promise<string[]> {
-  const file = join(scratch, `program-${index}.ts`);
-  await writeFile(file, programs[index] ?? '');
-  const lines: string[] = [];
-  const log = jest.spyOn(console, 'log').mockImplementation((...words) => void lines.push(words.join(' ')));
-  try {
-    await import(file);
-  } finally {
-    log.mockRestore();
-  }
-  return lines;
-}
+const printed = (index: number) => printedBy(programs[index] ?? '', join(scratch, `program-${index}.ts`));
 
 test('the program of the session does all that it says', async () => {
   expect(programs).toHaveLength(2);

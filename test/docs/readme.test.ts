@@ -1,31 +1,17 @@
 /** The README is true: its programs and its commands are run, here, as they stand. */
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { blocksOf, printedBy } from './program.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const readme = await readFile(join(root, 'README.md'), 'utf8');
 const scratch = join(root, 'artifacts', `readme-${process.pid}`);
 
-function blocks(language: string): string[] {
-  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map((match) => match[1] ?? '');
-}
-
-/** Runs a program of the README and gives back what it printed. */
-async function printed(program: string, name: string): Promise<string[]> {
-  const file = join(scratch, `${name}.ts`);
-  await writeFile(file, program);
-  const lines: string[] = [];
-  const log = jest.spyOn(console, 'log').mockImplementation((...words) => void lines.push(words.join(' ')));
-  try {
-    await import(file);
-  } finally {
-    log.mockRestore();
-  }
-  return lines;
-}
+const blocks = (language: string) => blocksOf(readme, language);
+const printed = (program: string, name: string) => printedBy(program, join(scratch, `${name}.ts`));
 
 /** What still runs; one whose test gave up ends with the tests. */
 const children = new Set<ChildProcess>();

@@ -157,12 +157,12 @@ describe('files', () => {
     await writeFile(join(source, 'run.sh'), '#!/bin/sh\necho ran');
     await chmod(join(source, 'run.sh'), 0o755);
     await symlink('sub/big', join(source, 'link'));
-    const sent = await session.uploadDir(source, `${remote}/work`);
-    expect((await session.run('./work/run.sh; readlink work/link; ls -A work/empty | wc -l')).stdout).toBe(
+    const sent = await session.uploadDir(source, `${remote}/sent`);
+    expect((await session.run('./sent/run.sh; readlink sent/link; ls -A sent/empty | wc -l')).stdout).toBe(
       'ran\nsub/big\n0\n',
     );
     const target = join(scratch, 'target');
-    const received = await session.downloadDir(`${remote}/work`, target);
+    const received = await session.downloadDir(`${remote}/sent`, target);
     expect(received).toEqual(sent);
     expect(await readFile(join(target, 'link'))).toEqual(Buffer.alloc(300_000, 'abc'));
     expect(await readFile(join(target, `sub/ünïcode dir/${'long'.repeat(30)}`), 'utf8')).toBe('deep');
